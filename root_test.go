@@ -199,6 +199,10 @@ var table = []rule{
 		"it walks pages that its caller reads, so that the API and the command line write the same lists",
 	},
 	{
+		[]string{"api/plaintext"}, []string{"api/analysis", "crawl"},
+		"pure: a report in, text for people out, so that the API and the command line say the same",
+	},
+	{
 		[]string{"api/analysis"}, []string{"api/urllist", "crawl"},
 		"a report in other words; what it counts it reads through a function that it is given",
 	},
@@ -207,7 +211,7 @@ var table = []rule{
 		"it selects and prints lines of an index; where those come from is a function that it is given",
 	},
 	{
-		[]string{"api"}, []string{"api/analysis", "api/captures", "api/dashboard", "api/urllist", "crawl", "metrics", "door"},
+		[]string{"api"}, []string{"api/analysis", "api/captures", "api/dashboard", "api/plaintext", "api/urllist", "crawl", "metrics", "door"},
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
@@ -237,6 +241,10 @@ var table = []rule{
 	{
 		[]string{"node/keyfile"}, []string{"clusterkey", "crawl", "node/datadir"},
 		"it reads and makes files of keys and tokens; no node has to run",
+	},
+	{
+		[]string{"node/preflight"}, []string{"config", "membership", "node/datadir", "node/disk", "node/keyfile", "node/links", "peer"},
+		"it looks at what a start would meet, and starts no node",
 	},
 	{
 		[]string{"node/finish"}, []string{"crawl", "membership", "node/crawldoc", "node/fanout", "peer"},
@@ -337,7 +345,7 @@ var table = []rule{
 		"how a verb reaches a node; what it asks is the verb's part",
 	},
 	{
-		[]string{"cli/lists"}, []string{"api", "api/client", "api/urllist", "cli/command", "cli/remote", "crawl", "frontier/offline", "node/datadir"},
+		[]string{"cli/lists"}, []string{"api/client", "api/plaintext", "api/urllist", "cli/command", "cli/remote", "crawl", "frontier/offline", "node/datadir"},
 		"lists, from a cluster or from the data directories of nodes that do not run",
 	},
 	{
@@ -345,11 +353,11 @@ var table = []rule{
 		"it reads a list and hands back what it read, through the API alone",
 	},
 	{
-		[]string{"cli/stop"}, []string{"api", "api/client", "cli/command", "cli/remote", "crawl", "node/datadir"},
+		[]string{"cli/stop"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl", "node/datadir"},
 		"it gives the order and waits; what ends how is the node's part",
 	},
 	{
-		[]string{"cli/command"}, []string{"api", "config", "crawl"},
+		[]string{"cli/command"}, []string{"api/plaintext", "config", "crawl"},
 		"what all verbs share; it knows no verb and no node",
 	},
 	{
@@ -361,19 +369,19 @@ var table = []rule{
 		"a table and a verb; its test holds it against the codes that the program has",
 	},
 	{
-		[]string{"cli/pagefiles"}, []string{"api", "api/client", "cli/command", "crawl", "store/archive", "store/mirror", "web/normalize"},
+		[]string{"cli/pagefiles"}, []string{"api/client", "api/plaintext", "cli/command", "crawl", "store/archive", "store/mirror", "web/normalize"},
 		"it reads archives, through a node or from a folder, and writes what package mirror makes of them",
 	},
 	{
-		[]string{"cli/graph"}, []string{"api", "cli/command", "importance/pagerank", "store/linkgraph"},
+		[]string{"cli/graph"}, []string{"api/plaintext", "cli/command", "importance/pagerank", "store/linkgraph"},
 		"it computes from files, without a node",
 	},
 	{
-		[]string{"cli/focus"}, []string{"api", "cli/command", "config", "crawl", "focus", "store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
+		[]string{"cli/focus"}, []string{"api/plaintext", "cli/command", "config", "crawl", "focus", "store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
 		"it reads pages from files and learns from them, without a node",
 	},
 	{
-		[]string{"cli/warcfiles"}, []string{"api", "cli/command", "crawl", "store/archive"},
+		[]string{"cli/warcfiles"}, []string{"api/plaintext", "cli/command", "crawl", "store/archive"},
 		"it reads files, and neither asks nor starts a node",
 	},
 	{
@@ -385,11 +393,11 @@ var table = []rule{
 		"it looks at nodes from outside: they are processes, reached through the API",
 	},
 	{
-		[]string{"cli/doctor"}, []string{"api", "api/client", "cli/command", "config", "crawl", "node", "node/keyfile"},
+		[]string{"cli/doctor"}, []string{"api/client", "api/plaintext", "cli/command", "config", "crawl", "node/keyfile", "node/preflight"},
 		"it checks what a node would find, and starts none",
 	},
 	{
-		[]string{"cli/seedlist"}, []string{"api", "cli/command", "crawl", "node"},
+		[]string{"cli/seedlist"}, []string{"api", "api/plaintext", "cli/command", "crawl", "node/preflight"},
 		"it reads and checks what a person gives; handing it to a node is the verbs' part",
 	},
 	{
@@ -397,11 +405,11 @@ var table = []rule{
 		"it knows the command line and its texts; it prints and runs nothing",
 	},
 	{
-		[]string{"cli/seedwatch"}, []string{"api", "cli/seedlist", "crawl"},
+		[]string{"cli/seedwatch"}, []string{"api/plaintext", "cli/seedlist", "crawl"},
 		"it reads a node's reports; what follows is done by the verb",
 	},
 	{
-		[]string{"cli"}, []string{"cli/*", "api", "api/client", "config", "crawl", "node", "node/keyfile", "store/readback"},
+		[]string{"cli"}, []string{"api", "api/client", "api/plaintext", "cli/*", "config", "crawl", "node", "node/keyfile", "store/readback"},
 		"what a person types and reads; the engine's packages are reached through node and the API",
 	},
 	{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"crawlnode/api/dashboard"
+	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
 	"crawlnode/door"
 )
@@ -214,7 +215,7 @@ func (s *server) livez(w http.ResponseWriter, _ *http.Request) { writeLine(w, ht
 func (s *server) readyz(w http.ResponseWriter, _ *http.Request) {
 	if ok, why := s.backend.Ready(); !ok {
 		w.Header().Set("Retry-After", "2")
-		writeLine(w, http.StatusServiceUnavailable, "not ready: "+escape(why))
+		writeLine(w, http.StatusServiceUnavailable, "not ready: "+plaintext.Escape(why))
 		return
 	}
 	writeLine(w, http.StatusOK, "ok")
@@ -232,7 +233,7 @@ func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "10")
 	}
 	for _, reason := range st.Cluster.Health.Reasons {
-		text += "\n" + escape(reason.Code+": "+reason.Message)
+		text += "\n" + plaintext.Escape(reason.Code+": "+reason.Message)
 	}
 	writeLine(w, code, text)
 }
@@ -241,11 +242,11 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	format, scope := query.Get("format"), query.Get("scope")
 	if format != "" && format != "json" && format != "text" {
-		writeProblem(w, http.StatusBadRequest, "format must be json or text, not "+escape(format))
+		writeProblem(w, http.StatusBadRequest, "format must be json or text, not "+plaintext.Escape(format))
 		return
 	}
 	if scope != "" && scope != "node" && scope != "cluster" {
-		writeProblem(w, http.StatusBadRequest, "scope must be cluster or node, not "+escape(scope))
+		writeProblem(w, http.StatusBadRequest, "scope must be cluster or node, not "+plaintext.Escape(scope))
 		return
 	}
 	st, ok := s.readStatus(w, r, scope == "node")
@@ -254,7 +255,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	}
 	if format == "text" {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_ = WriteText(w, st) // the client has gone
+		_ = plaintext.WriteStatus(w, st) // the client has gone
 		return
 	}
 	writeJSON(w, st)
@@ -331,21 +332,21 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	if code := codeOf(err); code != http.StatusServiceUnavailable {
-		writeProblem(w, code, escape(err.Error()))
+		writeProblem(w, code, plaintext.Escape(err.Error()))
 		return
 	}
 	if r.Context().Err() == nil {
 		s.log.Warn("request failed", "path", r.URL.Path, "error", err)
 	}
 	w.Header().Set("Retry-After", "2")
-	writeProblem(w, http.StatusServiceUnavailable, escape(err.Error()))
+	writeProblem(w, http.StatusServiceUnavailable, plaintext.Escape(err.Error()))
 }
 
 // escapeFields escapes what a client has sent, so that it can be repeated.
 func escapeFields(fields []crawl.FieldError) []crawl.FieldError {
 	out := make([]crawl.FieldError, len(fields))
 	for i, f := range fields {
-		out[i] = crawl.FieldError{Field: escape(cut(f.Field)), Detail: escape(f.Detail)}
+		out[i] = crawl.FieldError{Field: plaintext.Escape(plaintext.Cut(f.Field)), Detail: plaintext.Escape(f.Detail)}
 	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
 )
 
@@ -255,7 +256,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-func crawlLine(s crawl.Seed) string { return Count(int64(s.Line)) }
+func crawlLine(s crawl.Seed) string { return plaintext.Count(int64(s.Line)) }
 
 func TestSeedsBounds(t *testing.T) {
 	t.Parallel()
@@ -410,7 +411,7 @@ func FuzzSeedsBody(f *testing.F) {
 			}
 		}
 		for _, bad := range invalid {
-			if bad.Line < 1 || len(bad.Input) > maxEcho+3 {
+			if bad.Line < 1 || len(bad.Input) > plaintext.MaxEcho+3 {
 				t.Fatalf("bad complaint: %+v", bad)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
 )
 
@@ -26,7 +27,7 @@ func audited(next http.Handler, backend Backend, pattern string) http.Handler {
 		out := &coded{ResponseWriter: w, code: http.StatusOK}
 		defer func() { // also when the answer was interrupted
 			backend.RecordChange(crawl.AuditEntry{At: time.Now().UTC(), Token: asker.ID, Role: asker.Role.String(), From: asker.From,
-				What: r.Method + " " + cut(r.URL.Path), Old: note.Old, New: note.New, Status: out.code})
+				What: r.Method + " " + plaintext.Cut(r.URL.Path), Old: note.Old, New: note.New, Status: out.code})
 		}()
 		next.ServeHTTP(out, r.WithContext(ctx))
 	})
@@ -52,7 +53,7 @@ func (s *server) audit(w http.ResponseWriter, r *http.Request) {
 	if text := r.URL.Query().Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > crawl.MaxAudit {
-			writeProblem(w, http.StatusBadRequest, "limit must be a number from 1 to "+strconv.Itoa(crawl.MaxAudit)+", not "+escape(cut(text)))
+			writeProblem(w, http.StatusBadRequest, "limit must be a number from 1 to "+strconv.Itoa(crawl.MaxAudit)+", not "+plaintext.Escape(plaintext.Cut(text)))
 			return
 		}
 		limit = n

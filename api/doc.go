@@ -65,7 +65,7 @@
 //
 // # Text
 //
-// WriteText is the only place that formats a status for people, so that
+// Package plaintext is the only place that formats a status for people, so that
 // /status?format=text and the command show the same. Whatever a peer or a web
 // server could have put into a string is escaped: no control byte reaches a
 // terminal.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
 )
 
@@ -44,7 +45,7 @@ func (s *server) listEvents(w http.ResponseWriter, r *http.Request) {
 	case "", "sse":
 		s.streamEvents(w, r, after, limit)
 	default:
-		writeProblem(w, http.StatusBadRequest, "format must be sse or json, not "+escape(cut(format)))
+		writeProblem(w, http.StatusBadRequest, "format must be sse or json, not "+plaintext.Escape(plaintext.Cut(format)))
 	}
 }
 
@@ -57,14 +58,14 @@ func eventRange(after, last, limit string) (id uint64, n int, problem string) {
 	if after != "" {
 		var err error
 		if id, err = strconv.ParseUint(after, 10, 64); err != nil {
-			return 0, 0, "after and Last-Event-ID must be the id of an event, not " + escape(cut(after))
+			return 0, 0, "after and Last-Event-ID must be the id of an event, not " + plaintext.Escape(plaintext.Cut(after))
 		}
 	}
 	n = maxEvents
 	if limit != "" {
 		wanted, err := strconv.ParseUint(limit, 10, 16)
 		if err != nil || wanted == 0 || wanted > maxEvents {
-			return 0, 0, "limit must be a number from 1 to " + strconv.Itoa(maxEvents) + ", not " + escape(cut(limit))
+			return 0, 0, "limit must be a number from 1 to " + strconv.Itoa(maxEvents) + ", not " + plaintext.Escape(plaintext.Cut(limit))
 		}
 		n = int(wanted)
 	}

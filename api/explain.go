@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+
+	"crawlnode/api/plaintext"
 )
 
 // maxQuestion bounds a URL in a query. A URL beyond the canonical limit still gets the answer that
@@ -20,7 +22,7 @@ func (s *server) explainURL(w http.ResponseWriter, r *http.Request) {
 	if text := r.URL.Query().Get("depth"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 16)
 		if err != nil {
-			writeProblem(w, http.StatusBadRequest, "depth must be a number of links, not "+escape(cut(text)))
+			writeProblem(w, http.StatusBadRequest, "depth must be a number of links, not "+plaintext.Escape(plaintext.Cut(text)))
 			return
 		}
 		depth = int(n)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
 )
 
@@ -110,17 +111,17 @@ func TestExplainTexts(t *testing.T) {
 		write func(*bytes.Buffer) error
 		want  []string
 	}{
-		"a fetched URL": {func(b *bytes.Buffer) error { return WriteURL(b, full) }, []string{
+		"a fetched URL": {func(b *bytes.Buffer) error { return plaintext.WriteURL(b, full) }, []string{
 			"partition   7, owned by n1, held by n2\\x1b\n", "admitted: scope host: on a seed's host (at depth 2)", "allowed: Allow: /x",
 			"answered 200 at 2026-03-01T12:00:00Z", "f.warc.gz on n3, offset 42, 9 bytes", `reason      \x1b[2J`, "1 failed attempts",
 			"visits      2026-03-01T12:00:00Z: 304, 12 ms, unchanged\n", "            2026-03-01T12:00:00Z: 200, changed\n", "            2026-03-01T12:00:00Z: no answer\n",
 			"next visit  2026-03-01T13:00:00Z", "changes     about every 3d", "found on    http://a.test/\\x1b", "links       1234 to it, 2 on it, importance 1.5, rank 0.750"}},
-		"no URL":                {func(b *bytes.Buffer) error { return WriteURL(b, refused) }, []string{"mailto:x (no URL to crawl)", "refused, scheme: not an http or https URL\n"}},
-		"a holder that is away": {func(b *bytes.Buffer) error { return WriteURL(b, lost) }, []string{"held by nobody who is known", "not known: n2 is away"}},
-		"the scope alone":       {func(b *bytes.Buffer) error { return WriteScope(b, full) }, []string{"http://a.test/x", "admitted: "}},
-		"a host": {func(b *bytes.Buffer) error { return WriteHost(b, host) }, []string{
+		"no URL":                {func(b *bytes.Buffer) error { return plaintext.WriteURL(b, refused) }, []string{"mailto:x (no URL to crawl)", "refused, scheme: not an http or https URL\n"}},
+		"a holder that is away": {func(b *bytes.Buffer) error { return plaintext.WriteURL(b, lost) }, []string{"held by nobody who is known", "not known: n2 is away"}},
+		"the scope alone":       {func(b *bytes.Buffer) error { return plaintext.WriteScope(b, full) }, []string{"http://a.test/x", "admitted: "}},
+		"a host": {func(b *bytes.Buffer) error { return plaintext.WriteHost(b, host) }, []string{
 			"backoff: it is held back", "1,234 queued", "gap         2.5s;", "held back   it answered 429", "address     127.0.0.1", "failure     connect: refused\\x1b", "http://a.test: rules, answered 200"}},
-		"an empty host": {func(b *bytes.Buffer) error { return WriteHost(b, &crawl.HostReport{}) }, []string{"next        at once", "gap         -;"}},
+		"an empty host": {func(b *bytes.Buffer) error { return plaintext.WriteHost(b, &crawl.HostReport{}) }, []string{"next        at once", "gap         -;"}},
 	} {
 		var b bytes.Buffer
 		if err := tc.write(&b); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/api/captures"
 	"crawlnode/crawl"
+	"crawlnode/api/plaintext"
 )
 
 // stallTimeout ends an answer of any length when its client has stopped reading.
@@ -52,7 +53,7 @@ func (s *server) listCaptures(w http.ResponseWriter, r *http.Request) {
 func (s *server) cdx(w http.ResponseWriter, r *http.Request) {
 	q, err := captures.Parse(r.URL.Query())
 	if err != nil {
-		writeProblem(w, http.StatusBadRequest, escape(err.Error()))
+		writeProblem(w, http.StatusBadRequest, plaintext.Escape(err.Error()))
 		return
 	}
 	w.Header().Set("Content-Type", q.ContentType())
@@ -66,7 +67,7 @@ func (s *server) cdx(w http.ResponseWriter, r *http.Request) {
 func (s *server) capture(w http.ResponseWriter, r *http.Request) {
 	offset, err := strconv.ParseInt(r.PathValue("offset"), 10, 64)
 	if err != nil || offset < 0 {
-		writeProblem(w, http.StatusBadRequest, "the offset must be a number of bytes, not "+escape(cut(r.PathValue("offset"))))
+		writeProblem(w, http.StatusBadRequest, "the offset must be a number of bytes, not "+plaintext.Escape(plaintext.Cut(r.PathValue("offset"))))
 		return
 	}
 	record, err := s.backend.OpenCapture(r.Context(), r.PathValue("file"), offset)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
 	"crawlnode/door"
 )
@@ -73,7 +74,7 @@ func checkHost(next http.Handler, o Options) http.Handler {
 			host = h
 		}
 		if (o.Access == nil || onLoopback(r)) && !ownHost(host, o.Hosts) {
-			writeProblem(w, http.StatusForbidden, "the Host header names "+escape(host)+
+			writeProblem(w, http.StatusForbidden, "the Host header names "+plaintext.Escape(host)+
 				", which anybody could own: use an IP address or localhost, or start the node with that name as --advertise")
 			return
 		}
@@ -154,7 +155,7 @@ func refuse(w http.ResponseWriter, r *http.Request, o Options, from netip.Addr, 
 	w.Header().Add("WWW-Authenticate", `Basic realm="crawlnode", charset="UTF-8"`)
 	text := "this cluster has a key: send its API token, or one made with crawlnode keygen --role, as a Bearer token, or as the password of Basic"
 	if errors.Is(why, crawl.ErrForbidden) { // it was a token of this cluster, so its holder may know
-		text = escape(why.Error())
+		text = plaintext.Escape(why.Error())
 	}
 	writeProblem(w, http.StatusUnauthorized, text)
 }

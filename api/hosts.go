@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"crawlnode/api/dashboard"
+	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
 )
 
@@ -22,13 +23,13 @@ func (s *server) hosts(w http.ResponseWriter, r *http.Request) {
 		sort = crawl.HostSorts[0]
 	}
 	if !slices.Contains(crawl.HostSorts[:], sort) {
-		writeProblem(w, http.StatusBadRequest, "sort must be one of "+strings.Join(crawl.HostSorts[:], ", ")+", not "+escape(cut(sort)))
+		writeProblem(w, http.StatusBadRequest, "sort must be one of "+strings.Join(crawl.HostSorts[:], ", ")+", not "+plaintext.Escape(plaintext.Cut(sort)))
 		return
 	}
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > crawl.MaxHostLines {
-			writeProblem(w, http.StatusBadRequest, "limit must be a number from 1 to "+strconv.Itoa(crawl.MaxHostLines)+", not "+escape(cut(text)))
+			writeProblem(w, http.StatusBadRequest, "limit must be a number from 1 to "+strconv.Itoa(crawl.MaxHostLines)+", not "+plaintext.Escape(plaintext.Cut(text)))
 			return
 		}
 		limit = n
@@ -48,7 +49,7 @@ func (s *server) hosts(w http.ResponseWriter, r *http.Request) {
 func (s *server) history(w http.ResponseWriter, r *http.Request) {
 	span := r.URL.Query().Get("span")
 	if span != "" && !slices.Contains(dashboard.SpanNames(), span) {
-		writeProblem(w, http.StatusBadRequest, "span must be one of "+strings.Join(dashboard.SpanNames(), ", ")+", not "+escape(cut(span)))
+		writeProblem(w, http.StatusBadRequest, "span must be one of "+strings.Join(dashboard.SpanNames(), ", ")+", not "+plaintext.Escape(plaintext.Cut(span)))
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
 )
 
@@ -47,7 +48,7 @@ func notFound(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	w.Header().Del("Content-Length")
 	detail := "there is nothing at this path; see /openapi.json"
 	if probe.code == http.StatusMethodNotAllowed {
-		detail = "this path accepts " + w.Header().Get("Allow") + ", not " + escape(r.Method)
+		detail = "this path accepts " + w.Header().Get("Allow") + ", not " + plaintext.Escape(r.Method)
 	}
 	writeProblem(w, probe.code, detail)
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
 )
 
@@ -21,8 +22,6 @@ import (
 const (
 	MaxBodyBytes = 16 << 20
 	MaxSeeds     = 100_000
-	// maxEcho bounds how much of a bad line is repeated, in bytes.
-	maxEcho = 200
 )
 
 var errTooManySeeds = fmt.Errorf("more than %d URLs: send them in several requests", MaxSeeds)
@@ -38,14 +37,14 @@ func (s *server) addSeeds(w http.ResponseWriter, r *http.Request) {
 		if errors.Is(err, errTooManySeeds) {
 			code = http.StatusRequestEntityTooLarge
 		}
-		writeProblem(w, code, escape(err.Error()))
+		writeProblem(w, code, plaintext.Escape(err.Error()))
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), seedsTimeout)
 	defer cancel()
 	var report crawl.SeedReport
 	if len(seeds) > 0 {
-		crawl.NoteOf(ctx).Set("", fmt.Sprintf("%d seeds: %s", len(seeds), cut(seeds[0].URL)))
+		crawl.NoteOf(ctx).Set("", fmt.Sprintf("%d seeds: %s", len(seeds), plaintext.Cut(seeds[0].URL)))
 		if report, err = s.backend.AddSeeds(ctx, seeds); err != nil {
 			if !errors.Is(err, crawl.ErrRefused) {
 				err = fmt.Errorf("not all seeds were stored, send them again: %w", err)
@@ -97,7 +96,7 @@ func parseSeedsJSON(body []byte) ([]crawl.Seed, []crawl.SeedError, error) {
 	for i, raw := range doc.URLs {
 		seed, err := parseSeedJSON(raw)
 		if err != nil {
-			invalid = append(invalid, crawl.SeedError{Line: i + 1, Input: cut(string(raw)), Error: err.Error()})
+			invalid = append(invalid, crawl.SeedError{Line: i + 1, Input: plaintext.Cut(string(raw)), Error: err.Error()})
 			continue
 		}
 		seed.Line = i + 1
@@ -152,12 +151,4 @@ func ReadSeedLines(r io.Reader) ([]crawl.Seed, error) {
 		seeds = append(seeds, crawl.Seed{URL: line, Line: n})
 	}
 	return seeds, lines.Err()
-}
-
-// cut shortens text that is repeated in a report.
-func cut(s string) string {
-	if len(s) <= maxEcho {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxEcho], "") + "..."
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 
+	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
 )
 
@@ -34,7 +35,7 @@ func (s *server) changeCrawl(w http.ResponseWriter, r *http.Request) {
 	}
 	var change crawl.CrawlChange
 	if err := decodeStrict(body, &change); err != nil {
-		writeProblem(w, http.StatusBadRequest, escape(fmt.Sprintf(`the body is not {"settings":{"delay":"2s", ...}}: %v`, err)))
+		writeProblem(w, http.StatusBadRequest, plaintext.Escape(fmt.Sprintf(`the body is not {"settings":{"delay":"2s", ...}}: %v`, err)))
 		return
 	}
 	if match := r.Header.Get("If-Match"); match != "" && match != "*" {
@@ -118,6 +119,6 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64, instead string
 		code = http.StatusRequestEntityTooLarge
 		err = fmt.Errorf("the body is larger than %d bytes: %s", most, instead)
 	}
-	writeProblem(w, code, escape(err.Error()))
+	writeProblem(w, code, plaintext.Escape(err.Error()))
 	return nil, false
 }

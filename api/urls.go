@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"crawlnode/api/plaintext"
 	"crawlnode/api/urllist"
 	"crawlnode/crawl"
 )
@@ -48,19 +49,19 @@ func urlQuery(query url.Values, format string) (q crawl.URLQuery, problem string
 		q.Limit, highest = usualURLs, crawl.MaxURLLines
 	case urllist.JSONLines, urllist.CSV:
 	default:
-		return q, "format must be json, jsonl or csv, not " + escape(cut(format))
+		return q, "format must be json, jsonl or csv, not " + plaintext.Escape(plaintext.Cut(format))
 	}
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || highest > 0 && n > highest {
-			return q, "limit must be a number from 1, to " + strconv.Itoa(crawl.MaxURLLines) + " for a page, not " + escape(cut(text))
+			return q, "limit must be a number from 1, to " + strconv.Itoa(crawl.MaxURLLines) + " for a page, not " + plaintext.Escape(plaintext.Cut(text))
 		}
 		q.Limit = n
 	}
 	if text := query.Get("partition"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 16)
 		if err != nil {
-			return q, "partition must be the number of one, not " + escape(cut(text))
+			return q, "partition must be the number of one, not " + plaintext.Escape(plaintext.Cut(text))
 		}
 		p := crawl.Partition(n)
 		q.Partition = &p

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/api/plaintext"
 	"crawlnode/config"
 	"crawlnode/node"
 )
@@ -30,7 +30,7 @@ func (s *session) banner(info node.Info) {
 		{"api", scheme + http + "/status"},
 		{"gossip", info.Gossip},
 		{"rpc", info.RPC},
-		{"data", fmt.Sprintf("%s (%s free)", info.DataDir, api.Bytes(info.FreeBytes))},
+		{"data", fmt.Sprintf("%s (%s free)", info.DataDir, plaintext.Bytes(info.FreeBytes))},
 		{"security", info.Secure},
 	}
 	if s.cfg.Contact == "" && len(s.cfg.AllowNet) == 0 && len(s.cfg.Join) == 0 {
@@ -42,9 +42,9 @@ func (s *session) banner(info node.Info) {
 		{"stop", commandLine("kill", strconv.Itoa(os.Getpid()))},
 	}...)
 	var b strings.Builder
-	fmt.Fprintf(&b, "crawlnode %s\n", api.Escape(s.env.Version))
+	fmt.Fprintf(&b, "crawlnode %s\n", plaintext.Escape(s.env.Version))
 	for _, r := range rows {
-		fmt.Fprintf(&b, "  %-11s %s\n", r[0], api.Escape(r[1]))
+		fmt.Fprintf(&b, "  %-11s %s\n", r[0], plaintext.Escape(r[1]))
 	}
 	fmt.Fprint(s.env.Stderr, b.String())
 }

@@ -9,8 +9,8 @@ import (
 	"regexp"
 	"strings"
 
-	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/config"
 	"crawlnode/crawl"
@@ -148,7 +148,7 @@ func topicText(value string) (string, error) {
 
 // writeSettings writes the settings as crawl-config set takes them, each on a line.
 func writeSettings(w io.Writer, r crawl.CrawlReport) error {
-	out := fmt.Sprintf("# version %s, the crawl is %s\n", api.Escape(r.Version), api.Escape(r.State))
+	out := fmt.Sprintf("# version %s, the crawl is %s\n", plaintext.Escape(r.Version), plaintext.Escape(r.State))
 	s := reflect.ValueOf(r.Settings)
 	for i := range s.NumField() {
 		name := strings.ReplaceAll(s.Type().Field(i).Tag.Get("json"), "_", "-")
@@ -158,16 +158,16 @@ func writeSettings(w io.Writer, r crawl.CrawlReport) error {
 				out += name + "=\n"
 			}
 			for _, x := range v {
-				out += name + "=" + api.Escape(x) + "\n"
+				out += name + "=" + plaintext.Escape(x) + "\n"
 			}
 		case *string:
 			if v == nil {
 				out += "# " + name + " is 200ms, and 0 inside allow-net\n"
 				continue
 			}
-			out += name + "=" + api.Escape(*v) + "\n"
+			out += name + "=" + plaintext.Escape(*v) + "\n"
 		default:
-			out += name + "=" + api.Escape(fmt.Sprint(v)) + "\n"
+			out += name + "=" + plaintext.Escape(fmt.Sprint(v)) + "\n"
 		}
 	}
 	_, err := io.WriteString(w, out)

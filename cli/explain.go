@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 
-	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/cli/lists"
 	"crawlnode/cli/recrawl"
@@ -68,7 +68,7 @@ func (v *urlsWhyVerb) Run(ctx context.Context, env *Env) int {
 		if err != nil {
 			return err
 		}
-		return writeReport(&v.report, env, r, api.WriteURL)
+		return writeReport(&v.report, env, r, plaintext.WriteURL)
 	})
 }
 
@@ -101,7 +101,7 @@ func (v *hostsShowVerb) Run(ctx context.Context, env *Env) int {
 		if err != nil {
 			return err
 		}
-		return writeReport(&v.report, env, r, api.WriteHost)
+		return writeReport(&v.report, env, r, plaintext.WriteHost)
 	})
 }
 
@@ -154,7 +154,7 @@ func (v *scopeTestVerb) Run(ctx context.Context, env *Env) int {
 		if err != nil {
 			return err
 		}
-		return writeReport(&v.report, env, r, api.WriteScope)
+		return writeReport(&v.report, env, r, plaintext.WriteScope)
 	})
 }
 
@@ -185,7 +185,7 @@ func (v *scopeTestVerb) judge(env *Env) int {
 	if r, err = node.JudgeScope(cfg.Settings(env.Version), seeds, v.URL, v.Depth); err != nil {
 		return env.Fail(exitCode(err), "%v", err)
 	}
-	if err := writeReport(&v.report, env, r, api.WriteScope); err != nil {
+	if err := writeReport(&v.report, env, r, plaintext.WriteScope); err != nil {
 		return env.Fail(command.ExitError, "%v", err)
 	}
 	return command.ExitOK

@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/cli/lists"
 	"crawlnode/crawl"
@@ -76,7 +76,7 @@ func (v *nodesForgetVerb) Run(ctx context.Context, env *Env) int {
 			return env.Fail(command.ExitUsage, "nodes forget asks for confirmation on a terminal; there is none here: give --yes")
 		}
 		fmt.Fprintf(env.Stderr, "Forget %s only if it is dead and its data will never be used again.\n"+
-			"URLs that only it had are lost. Type its name to continue: ", api.Escape(v.Node))
+			"URLs that only it had are lost. Type its name to continue: ", plaintext.Escape(v.Node))
 		if !confirmed(env.Stdin, v.Node) {
 			return env.Fail(command.ExitUsage, "not confirmed; nothing was done")
 		}
@@ -98,9 +98,9 @@ func confirmed(r io.Reader, want string) bool {
 
 func nodeText(n client.NodeOrder) string {
 	if n.Name == "" {
-		return api.Escape(string(n.ID))
+		return plaintext.Escape(string(n.ID))
 	}
-	return api.Escape(n.Name + " (" + string(n.ID) + ")")
+	return plaintext.Escape(n.Name + " (" + string(n.ID) + ")")
 }
 
 // pauseVerb lets the crawl rest.
@@ -138,7 +138,7 @@ func (r *remote) control(ctx context.Context, env *Env, action string) int {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(env.Stdout, "crawl: %s\n", api.Escape(report.State))
+		fmt.Fprintf(env.Stdout, "crawl: %s\n", plaintext.Escape(report.State))
 		if len(report.Untold) > 0 {
 			env.Fail(0, "did not answer and will follow when they can be reached: %s", strings.Join(report.Untold, ", "))
 		}

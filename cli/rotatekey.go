@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
 	"crawlnode/node/keyfile"
@@ -77,7 +77,7 @@ func (v *nodesRotateKeyVerb) follow(ctx context.Context, env *Env, c *client.Cli
 			line += ", waits for " + strings.Join(report.Waiting, ", ")
 		}
 		if line != said {
-			fmt.Fprintln(env.Stdout, api.Escape(line))
+			fmt.Fprintln(env.Stdout, plaintext.Escape(line))
 			said = line
 		}
 		if report.Step == crawl.RotationOver {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 )
 
@@ -43,7 +43,7 @@ func (v *statusVerb) Run(ctx context.Context, env *Env) int {
 			return env.Fail(command.ExitError, "%v", err)
 		}
 		for line := range strings.SplitSeq(why, "\n") {
-			fmt.Fprintln(env.Stdout, api.Escape(line))
+			fmt.Fprintln(env.Stdout, plaintext.Escape(line))
 		}
 		if !ok {
 			return command.ExitError
@@ -59,7 +59,7 @@ func (v *statusVerb) Run(ctx context.Context, env *Env) int {
 		case err != nil && !v.Watch:
 			return env.Fail(command.ExitError, "%v", err)
 		case err != nil:
-			fmt.Fprintln(&screen, api.Escape(err.Error())) // it may come back
+			fmt.Fprintln(&screen, plaintext.Escape(err.Error())) // it may come back
 		case v.Output == "json":
 			enc := json.NewEncoder(&screen)
 			if !v.Watch {
@@ -67,7 +67,7 @@ func (v *statusVerb) Run(ctx context.Context, env *Env) int {
 			}
 			_ = enc.Encode(st) // into memory
 		default:
-			_ = api.WriteText(&screen, st) // into memory
+			_ = plaintext.WriteStatus(&screen, st) // into memory
 		}
 		if v.Watch && v.Output == "text" {
 			v.redraw(env, &screen)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 )
 
@@ -39,7 +39,7 @@ func (v *tokensRevokeVerb) Run(ctx context.Context, env *Env) int {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(env.Stdout, "token %s is revoked\n", api.Escape(report.ID))
+		fmt.Fprintf(env.Stdout, "token %s is revoked\n", plaintext.Escape(report.ID))
 		if len(report.Untold) > 0 {
 			env.Fail(0, "did not answer and take it until they can be reached: %s", strings.Join(report.Untold, ", "))
 		}

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/cli/seedwatch"
 	"crawlnode/crawl"
@@ -43,7 +43,7 @@ type crawlWatch struct {
 
 func (w *crawlWatch) open(info node.Info) {
 	w.info = info
-	fmt.Fprintf(w.env.Stderr, "crawlnode %s: %s, status at http://%s/status\n", api.Escape(w.env.Version), api.Escape(info.DataDir), client.Reachable(info.HTTP))
+	fmt.Fprintf(w.env.Stderr, "crawlnode %s: %s, status at http://%s/status\n", plaintext.Escape(w.env.Version), plaintext.Escape(info.DataDir), client.Reachable(info.HTTP))
 }
 
 // run keeps the newest status and shows it, until the node has ended.
@@ -130,7 +130,7 @@ func (w *crawlWatch) show(st *crawl.Status, now time.Time) {
 	}
 	if wait := progressEvery; w.told.IsZero() && now.Sub(w.started) >= time.Second || !w.told.IsZero() && now.Sub(w.told) >= wait {
 		w.told = now
-		fmt.Fprintln(w.line, api.Escape(text))
+		fmt.Fprintln(w.line, plaintext.Escape(text))
 	}
 }
 
@@ -141,10 +141,10 @@ func progressText(st *crawl.Status, doing string, took time.Duration) string {
 	case doing != "" && st.Throughput.PagesTotal == 0:
 		return fmt.Sprintf("no page yet: %s (%v)", doing, took)
 	case doing != "":
-		return fmt.Sprintf("%s pages of earlier runs, no new one yet: %s (%v)", api.Count(st.Throughput.PagesTotal), doing, took)
+		return fmt.Sprintf("%s pages of earlier runs, no new one yet: %s (%v)", plaintext.Count(st.Throughput.PagesTotal), doing, took)
 	}
 	text := fmt.Sprintf("%s, %.1f/s, %s queued, %d in flight, %v", countOf(st.Throughput.PagesTotal, "page"), st.Throughput.PagesPerSecond.Now,
-		api.Count(st.Frontier.Queued), st.Frontier.InFlight, took)
+		plaintext.Count(st.Frontier.Queued), st.Frontier.InFlight, took)
 	if st.Crawl.State == crawl.CrawlWaiting {
 		text += ", " + st.Crawl.Message
 	}
@@ -162,7 +162,7 @@ func countOf(n int64, what string) string {
 	if n != 1 {
 		what += "s"
 	}
-	return api.Count(n) + " " + what
+	return plaintext.Count(n) + " " + what
 }
 
 // timeLeft is the time until the crawl reaches one of its limits, at the rate of the last
@@ -201,10 +201,10 @@ func (w *crawlWatch) summary(code int, reason string) {
 	}
 	took := time.Since(w.started)
 	say := func(label, format string, args ...any) {
-		fmt.Fprintf(w.env.Stdout, "%s: %s\n", label, api.Escape(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(w.env.Stdout, "%s: %s\n", label, plaintext.Escape(fmt.Sprintf(format, args...)))
 	}
-	say("pages", "%s in %v (%.1f/s), %s received", api.Count(st.Throughput.PagesTotal), took.Round(100*time.Millisecond),
-		float64(st.Throughput.PagesTotal)/max(took.Seconds(), 0.001), api.Bytes(st.Throughput.BytesInTotal))
+	say("pages", "%s in %v (%.1f/s), %s received", plaintext.Count(st.Throughput.PagesTotal), took.Round(100*time.Millisecond),
+		float64(st.Throughput.PagesTotal)/max(took.Seconds(), 0.001), plaintext.Bytes(st.Throughput.BytesInTotal))
 	r, e, k := st.Fetch.Responses, st.Fetch.ErrorsByCategory, st.Fetch.SkippedByReason
 	say("answers", "%d 2xx, %d 3xx, %d 4xx, %d 5xx", r.C2xx, r.C3xx, r.C4xx, r.C5xx)
 	say("errors", "%s", amounts(st.Fetch.ErrorsTotal, []amount{{"dns", e.DNS}, {"connect", e.Connect}, {"tls", e.TLS}, {"timeout", e.Timeout},
@@ -216,11 +216,11 @@ func (w *crawlWatch) summary(code int, reason string) {
 		total += s.n
 	}
 	say("skipped", "%s", amounts(total, skipped))
-	say("duplicates", "%s links to known URLs, %s pages with a known content, %s with nearly one", api.Count(st.Frontier.DuplicatesTotal),
-		api.Count(st.Output.ContentDuplicatesTotal), api.Count(st.Output.NearDuplicatesTotal))
+	say("duplicates", "%s links to known URLs, %s pages with a known content, %s with nearly one", plaintext.Count(st.Frontier.DuplicatesTotal),
+		plaintext.Count(st.Output.ContentDuplicatesTotal), plaintext.Count(st.Output.NearDuplicatesTotal))
 	if st.Output.RecordsTotal > 0 {
 		say("archive", "%s; %s (%s) in %s%cwarc", countOf(st.Output.RecordsTotal, "record"), countOf(st.Output.WARCFiles, "file"),
-			api.Bytes(st.Output.WARCBytesTotal), w.info.DataDir, os.PathSeparator)
+			plaintext.Bytes(st.Output.WARCBytesTotal), w.info.DataDir, os.PathSeparator)
 	}
 	switch {
 	case w.gaveUp.Load():
@@ -234,7 +234,7 @@ func (w *crawlWatch) summary(code int, reason string) {
 	}
 	if w.batch && !w.gaveUp.Load() {
 		for _, next := range w.nextSteps(reason) {
-			fmt.Fprintln(w.env.Stdout, "next: "+api.Escape(next))
+			fmt.Fprintln(w.env.Stdout, "next: "+plaintext.Escape(next))
 		}
 	}
 }
@@ -266,11 +266,11 @@ func amounts(total int64, parts []amount) string {
 	var some []string
 	for _, p := range parts {
 		if p.n > 0 {
-			some = append(some, fmt.Sprintf("%s %s", p.what, api.Count(p.n)))
+			some = append(some, fmt.Sprintf("%s %s", p.what, plaintext.Count(p.n)))
 		}
 	}
 	if len(some) == 0 {
-		return api.Count(total)
+		return plaintext.Count(total)
 	}
-	return api.Count(total) + " (" + strings.Join(some, ", ") + ")"
+	return plaintext.Count(total) + " (" + strings.Join(some, ", ") + ")"
 }

@@ -25,6 +25,7 @@ import (
 	"crawlnode/node/egress"
 	"crawlnode/node/events"
 	"crawlnode/node/heartbeat"
+	"crawlnode/node/keyfile"
 	"crawlnode/node/network"
 	"crawlnode/node/outputs"
 	"crawlnode/node/report"
@@ -82,7 +83,7 @@ func Open(o Options) (_ *Node, err error) {
 		}
 	}()
 	n.heap = resources.NewCollector(int64(o.Config.Memory))
-	key, err := loadKey(&o.Config)
+	key, err := keyfile.LoadKey(o.Config.ClusterKeyFile)
 	if err != nil {
 		return nil, err
 	}
@@ -122,18 +123,6 @@ func Open(o Options) (_ *Node, err error) {
 	n.openDrain()
 	n.egress = egress.New(egress.Options{Deny: n.cfg.DenyNet, Allow: n.cfg.AllowNet, Ports: n.cfg.AllowPorts, Listeners: n.listeners(), Interfaces: n.network == nil})
 	return n, nil
-}
-
-// loadKey reads the key file; nil: there is none.
-func loadKey(c *config.Config) (*clusterkey.Key, error) {
-	if c.ClusterKeyFile == "" {
-		return nil, nil
-	}
-	k, err := clusterkey.Load(c.ClusterKeyFile)
-	if err != nil {
-		return nil, usageError(fmt.Errorf("--cluster-key-file: %w", err))
-	}
-	return &k, nil
 }
 
 // openData locks the data directory. Without --name the name is the host's; when

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 )
 
 // Env is the world around one command. All fields but Signals and Environ must be set.
@@ -37,7 +37,7 @@ type Verb interface {
 // message, and returns the exit code.
 func (e *Env) Fail(code int, format string, args ...any) int {
 	for line := range strings.SplitSeq(strings.TrimRight(fmt.Sprintf(format, args...), "\n"), "\n") {
-		fmt.Fprintln(e.Stderr, "crawlnode: "+api.Escape(line))
+		fmt.Fprintln(e.Stderr, "crawlnode: "+plaintext.Escape(line))
 	}
 	return code
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/config"
-	"crawlnode/node"
+	"crawlnode/node/preflight"
 )
 
 // Verb looks for what keeps a node from working.
@@ -82,7 +82,7 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	d := &Diagnosis{Findings: []Finding{}}
 	d.checkSettings(wrong)
 	dir, name := dataDirOf(&cfg)
-	data := node.InspectData(dir)
+	data := preflight.InspectData(dir)
 	d.checkPorts(&cfg, data)
 	d.checkFiles(cfg.Fetchers)
 	d.checkData(dir, name, data)
@@ -140,9 +140,9 @@ func (v *Verb) write(env *command.Env, d *Diagnosis) error {
 	t := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
 	bad := 0
 	for _, f := range d.Findings {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Level, api.Escape(f.What), api.Escape(f.Found))
+		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Level, plaintext.Escape(f.What), plaintext.Escape(f.Found))
 		if f.Level != LevelOK && f.Do != "" {
-			fmt.Fprintf(t, "\t\t-> %s\n", api.Escape(f.Do))
+			fmt.Fprintf(t, "\t\t-> %s\n", plaintext.Escape(f.Do))
 		}
 		if f.Level == LevelFail {
 			bad++

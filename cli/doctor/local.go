@@ -13,14 +13,14 @@ import (
 
 	"github.com/miekg/dns"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 	"crawlnode/config"
-	"crawlnode/node"
 	"crawlnode/node/keyfile"
+	"crawlnode/node/preflight"
 )
 
 // checkPorts looks whether the three addresses are free, or whose they are.
-func (d *Diagnosis) checkPorts(cfg *config.Config, data node.DataState) {
+func (d *Diagnosis) checkPorts(cfg *config.Config, data preflight.DataState) {
 	for _, a := range [...]struct{ flag, addr string }{{"http", cfg.HTTP}, {"gossip", cfg.Gossip}, {"rpc", cfg.RPC}} {
 		what := "port of --" + a.flag
 		err := bindable(a.addr, a.flag == "gossip")
@@ -84,7 +84,7 @@ func (d *Diagnosis) checkFiles(fetchers int) {
 }
 
 // checkData looks whether a node can use the data directory.
-func (d *Diagnosis) checkData(dir, name string, data node.DataState) {
+func (d *Diagnosis) checkData(dir, name string, data preflight.DataState) {
 	found := fmt.Sprintf("%s, of %s", dir, name)
 	switch {
 	case data.Err != nil:
@@ -117,15 +117,15 @@ func (d *Diagnosis) checkDisk(dir string) {
 		}
 		dir = up
 	}
-	switch free, err := node.FreeBytes(dir); {
+	switch free, err := preflight.FreeBytes(dir); {
 	case err != nil:
 		d.add("disk", "free space", LevelFail, err.Error(), "give a --data-dir that this user can reach")
-	case free < node.LowDiskBytes:
-		d.add("disk", "free space", LevelFail, fmt.Sprintf("%s at %s: the node would not fetch", api.Bytes(free), dir), "free at least "+api.Bytes(2*node.LowDiskBytes))
+	case free < preflight.LowDiskBytes:
+		d.add("disk", "free space", LevelFail, fmt.Sprintf("%s at %s: the node would not fetch", plaintext.Bytes(free), dir), "free at least "+plaintext.Bytes(2*preflight.LowDiskBytes))
 	case free < littleSpace:
-		d.add("disk", "free space", LevelWarn, fmt.Sprintf("%s at %s", api.Bytes(free), dir), "the node pauses below "+api.Bytes(node.LowDiskBytes)+": a larger volume lets it crawl longer")
+		d.add("disk", "free space", LevelWarn, fmt.Sprintf("%s at %s", plaintext.Bytes(free), dir), "the node pauses below "+plaintext.Bytes(preflight.LowDiskBytes)+": a larger volume lets it crawl longer")
 	default:
-		d.add("disk", "free space", LevelOK, fmt.Sprintf("%s at %s", api.Bytes(free), dir), "")
+		d.add("disk", "free space", LevelOK, fmt.Sprintf("%s at %s", plaintext.Bytes(free), dir), "")
 	}
 	switch took, err := timeSync(dir); {
 	case err != nil:

@@ -11,8 +11,8 @@ import (
 	"crawlnode/api/client"
 	"crawlnode/config"
 	"crawlnode/crawl"
-	"crawlnode/node"
 	"crawlnode/node/keyfile"
+	"crawlnode/node/preflight"
 )
 
 // peerCheck looks at the ways between this node and the cluster.
@@ -107,7 +107,7 @@ func sameAddress(a, b string) bool {
 
 // checkPeer looks at the ways to one node and back.
 func (p *peerCheck) checkPeer(ctx context.Context, peer string) {
-	probe, err := node.ProbeGossip(ctx, p.cfg, peer)
+	probe, err := preflight.ProbeGossip(ctx, p.cfg, peer)
 	if err != nil {
 		p.add("cluster", "gossip to "+peer, LevelFail, err.Error(), "correct the settings")
 		return
@@ -139,7 +139,7 @@ func (p *peerCheck) checkCalls(ctx context.Context, peer string) {
 		p.add("cluster", "calls to "+peer, LevelWarn, "its --rpc address is not known: "+err.Error(), "name the --http address of a node that runs with --addr")
 		return
 	}
-	if err := node.ProbeCalls(ctx, p.cfg, about.RPC); err != nil {
+	if err := preflight.ProbeCalls(ctx, p.cfg, about.RPC); err != nil {
 		p.add("cluster", "calls to "+about.RPC, LevelFail, err.Error(), "open the TCP port of its --rpc; where it differs from the one listened on, that node needs --advertise")
 	} else {
 		p.add("cluster", "calls to "+about.RPC, LevelOK, "answered", "")

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/config"
 	model "crawlnode/focus"
@@ -44,7 +44,7 @@ func (v *ScoreVerb) Run(ctx context.Context, env *command.Env) int {
 	line := command.NewProgress(env.Stderr)
 	for _, source := range v.Files {
 		err = pages(source, func(name string, p model.Page) error {
-			if _, err := fmt.Fprintf(out, "%.3f  %s\n", m.Score(p.Title, p.Text), api.Escape(name)); err != nil {
+			if _, err := fmt.Fprintf(out, "%.3f  %s\n", m.Score(p.Title, p.Text), plaintext.Escape(name)); err != nil {
 				return err
 			}
 			return interrupted(ctx)

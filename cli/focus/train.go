@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	model "crawlnode/focus"
 	"crawlnode/store/archive"
@@ -68,7 +68,7 @@ func (v *TrainVerb) Run(ctx context.Context, env *command.Env) int {
 		return env.Fail(command.ExitStorage, "--output: %v: give a file in a folder that this user can write to", err)
 	}
 	fmt.Fprint(env.Stdout, dropped(t), describe(m))
-	fmt.Fprintf(env.Stdout, "\nwrote %s, %s. To use it:\n  crawlnode focus score %[1]s PAGE.html\n  crawlnode crawl URL --focus %[1]s\n", api.Escape(v.Output), api.Bytes(int64(len(b))))
+	fmt.Fprintf(env.Stdout, "\nwrote %s, %s. To use it:\n  crawlnode focus score %[1]s PAGE.html\n  crawlnode crawl URL --focus %[1]s\n", plaintext.Escape(v.Output), plaintext.Bytes(int64(len(b))))
 	return command.ExitOK
 }
 
@@ -86,7 +86,7 @@ func (v *TrainVerb) train(ctx context.Context, line *command.Progress) (*model.M
 					return errFull
 				}
 				like, unlike := t.Pages()
-				line.Draw("reading %s: %s pages of the topic, %s others", source, api.Count(int64(like)), api.Count(int64(unlike)))
+				line.Draw("reading %s: %s pages of the topic, %s others", source, plaintext.Count(int64(like)), plaintext.Count(int64(unlike)))
 				return interrupted(ctx)
 			})
 			if errors.Is(err, errFull) {
@@ -149,11 +149,11 @@ func dropped(t *model.Trainer) string {
 			text  string
 		}{{model.Repeat, "have a text that was read before"}, {model.Empty, "have no text"}} {
 			if n := t.Dropped(set.like, why.taken); n > 0 {
-				fmt.Fprintf(&b, "left out of %s: %s pages that %s\n", set.flag, api.Count(int64(n)), why.text)
+				fmt.Fprintf(&b, "left out of %s: %s pages that %s\n", set.flag, plaintext.Count(int64(n)), why.text)
 			}
 		}
 		if t.Dropped(set.like, model.Full) > 0 {
-			fmt.Fprintf(&b, "left out of %s: all behind the first %s pages\n", set.flag, api.Count(model.MaxPages))
+			fmt.Fprintf(&b, "left out of %s: all behind the first %s pages\n", set.flag, plaintext.Count(model.MaxPages))
 		}
 	}
 	return b.String()
@@ -163,15 +163,15 @@ func dropped(t *model.Trainer) string {
 func describe(m *model.Model) string {
 	i := m.Info()
 	var b strings.Builder
-	fmt.Fprintf(&b, "pages     %s of the topic, %s others\n", api.Count(int64(i.Like)), api.Count(int64(i.Unlike)))
+	fmt.Fprintf(&b, "pages     %s of the topic, %s others\n", plaintext.Count(int64(i.Like)), plaintext.Count(int64(i.Unlike)))
 	fmt.Fprintf(&b, "AUC       %.3f, accuracy %.3f, of pages that were not learnt from (cross-validation)\n", i.AUC, i.Accuracy)
 	fmt.Fprintf(&b, "links     AUC %.3f, by title and address alone\n", i.LinkAUC)
-	fmt.Fprintf(&b, "weights   %s\n", api.Count(int64(i.Weights)))
+	fmt.Fprintf(&b, "weights   %s\n", plaintext.Count(int64(i.Weights)))
 	for _, side := range [...]struct {
 		name string
 		list []string
 	}{{"for", i.For}, {"against", i.Against}} {
-		fmt.Fprintf(&b, "%-9s %s\n", side.name, api.Escape(strings.Join(side.list, ", ")))
+		fmt.Fprintf(&b, "%-9s %s\n", side.name, plaintext.Escape(strings.Join(side.list, ", ")))
 	}
 	return b.String()
 }

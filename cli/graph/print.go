@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 	"crawlnode/importance/pagerank"
 	"crawlnode/store/linkgraph"
 )
@@ -102,7 +102,7 @@ func (p *printer) text(out *bufio.Writer) error {
 	fmt.Fprintf(out, "%d %ss, %d links, %d without links; %d iterations\n", len(r.Ranks), p.verb.By, r.Links, r.Dangling, r.Iterations)
 	fmt.Fprintf(out, "%8s  %-12s %-7s %8s %8s  %s\n", "POSITION", "PAGERANK", "RANK", "IN", "OUT", map[string]string{"page": "URL", "host": "HOST"}[p.verb.By])
 	return p.rows(func(r *row) error {
-		_, err := fmt.Fprintf(out, "%8d  %-12.6g %-7.5f %8d %8d  %s\n", r.Position, r.PageRank, r.Rank, r.In, r.Out, api.Escape(r.name()))
+		_, err := fmt.Fprintf(out, "%8d  %-12.6g %-7.5f %8d %8d  %s\n", r.Position, r.PageRank, r.Rank, r.In, r.Out, plaintext.Escape(r.name()))
 		return err
 	})
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/cli/remote"
 )
@@ -36,8 +36,8 @@ func (v *NodesVerb) Run(ctx context.Context, env *command.Env) int {
 			enc.SetIndent("", "  ")
 			return enc.Encode(nodes)
 		case v.Output == "wide":
-			return api.WriteNodesWide(env.Stdout, nodes)
+			return plaintext.WriteNodesWide(env.Stdout, nodes)
 		}
-		return api.WriteNodes(env.Stdout, nodes)
+		return plaintext.WriteNodes(env.Stdout, nodes)
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
 )
 
@@ -45,5 +45,5 @@ func writeText(b *bytes.Buffer, l *crawl.URLLine) {
 	if l.Cause != nil {
 		cause = *l.Cause
 	}
-	fmt.Fprintf(b, "%-7s %6s %5d %-20s %-15s %s\n", api.Escape(l.State), status, l.Depth, at, api.Escape(cause), api.Escape(l.URL))
+	fmt.Fprintf(b, "%-7s %6s %5d %-20s %-15s %s\n", plaintext.Escape(l.State), status, l.Depth, at, plaintext.Escape(cause), plaintext.Escape(l.URL))
 }

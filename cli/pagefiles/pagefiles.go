@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
 	"crawlnode/store/mirror"
@@ -72,26 +72,26 @@ func (o *Output) Write(ctx context.Context, src Source, resume string) int {
 	sum, err := o.folder.Write(ctx, src, func(done, total int64) {
 		if now := time.Now(); now.Sub(drawn) >= 100*time.Millisecond {
 			drawn = now
-			line.Draw("writing files: %s of %s URLs", api.Count(done), api.Count(total))
+			line.Draw("writing files: %s of %s URLs", plaintext.Count(done), plaintext.Count(total))
 		}
 	})
 	line.End()
-	text := api.Count(sum.Files) + " files"
+	text := plaintext.Count(sum.Files) + " files"
 	if sum.Files == 1 {
 		text = "1 file"
 	}
-	text += fmt.Sprintf(" in %s, %s written (%s); %s redirects, %s URLs without a page", o.folder.Dir(), api.Count(sum.Written), api.Bytes(sum.Bytes),
-		api.Count(sum.Redirects), api.Count(sum.Without))
+	text += fmt.Sprintf(" in %s, %s written (%s); %s redirects, %s URLs without a page", o.folder.Dir(), plaintext.Count(sum.Written), plaintext.Bytes(sum.Bytes),
+		plaintext.Count(sum.Redirects), plaintext.Count(sum.Without))
 	if sum.Failed > 0 {
-		text += fmt.Sprintf(", %s that failed", api.Count(sum.Failed))
+		text += fmt.Sprintf(", %s that failed", plaintext.Count(sum.Failed))
 	}
 	switch {
 	case err == nil:
-		fmt.Fprintln(o.env.Stdout, "files: "+api.Escape(text+"; manifest.jsonl lists them"))
+		fmt.Fprintln(o.env.Stdout, "files: "+plaintext.Escape(text+"; manifest.jsonl lists them"))
 		return command.ExitOK
 	case ctx.Err() != nil:
-		fmt.Fprintln(o.env.Stdout, "files: "+api.Escape("interrupted: "+text))
-		fmt.Fprintln(o.env.Stdout, "next: "+api.Escape(resume+" writes the rest"))
+		fmt.Fprintln(o.env.Stdout, "files: "+plaintext.Escape("interrupted: "+text))
+		fmt.Fprintln(o.env.Stdout, "next: "+plaintext.Escape(resume+" writes the rest"))
 		return command.ExitInterrupted
 	case mirror.NoRoom(err):
 		return o.env.Fail(command.ExitSafety, "--output: no space is left for %s, after %s: free some and run %s, which writes the rest", o.folder.Dir(), text, resume)
@@ -107,7 +107,7 @@ func (o *Output) AfterCrawl(ctx context.Context, code int, dataDir, resume strin
 	case o == nil || dataDir == "" || code == command.ExitError: // or no seed could be fetched
 		return code
 	case code != command.ExitOK && code != command.ExitInterrupted:
-		fmt.Fprintln(o.env.Stdout, "next: "+api.Escape(resume+" writes the files of what was fetched"))
+		fmt.Fprintln(o.env.Stdout, "next: "+plaintext.Escape(resume+" writes the files of what was fetched"))
 		return code
 	}
 	src, err := DataDirs([]string{dataDir})

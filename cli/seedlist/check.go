@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
-	"crawlnode/node"
+	"crawlnode/node/preflight"
 )
 
 // Complaint is one bad seed in a line that names its place.
@@ -23,7 +23,7 @@ func Complaint(seeds []Entry, bad crawl.SeedError) string {
 	if mistake := mistakenFor(bad.Input); mistake != "" {
 		why = mistake
 	}
-	return fmt.Sprintf("%s: %q: %s", api.Escape(place), bad.Input, api.Escape(shorter(why, bad.Input)))
+	return fmt.Sprintf("%s: %q: %s", plaintext.Escape(place), bad.Input, plaintext.Escape(shorter(why, bad.Input)))
 }
 
 // shorter leaves out of an error what stands in its line already, and the words of the URL
@@ -103,7 +103,7 @@ func Valid(env *command.Env, seeds []Entry) []Entry {
 	var valid []Entry
 	bad := 0
 	for _, s := range seeds {
-		err := node.CheckSeed(s.URL)
+		err := preflight.CheckSeed(s.URL)
 		if err == nil {
 			valid = append(valid, s)
 			continue

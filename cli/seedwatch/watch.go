@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/seedlist"
 	"crawlnode/crawl"
 )
@@ -200,7 +200,7 @@ func (w *Watch) Complaints() []string {
 		lines = append(lines, s.url+": "+s.cause)
 	}
 	if w.more > 0 {
-		lines = append(lines, fmt.Sprintf("and %s more seeds, none of which was fetched: crawlnode urls why tells about each while the node runs", api.Count(int64(w.more))))
+		lines = append(lines, fmt.Sprintf("and %s more seeds, none of which was fetched: crawlnode urls why tells about each while the node runs", plaintext.Count(int64(w.more))))
 	}
 	return lines
 }

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/cli/remote"
 	"crawlnode/crawl"
@@ -96,7 +96,7 @@ func (v *Verb) runs(env *command.Env) (s datadir.State, code int) {
 	switch {
 	case err == nil:
 		release()
-		fmt.Fprintf(env.Stdout, "no node runs on %s\n", api.Escape(v.DataDir))
+		fmt.Fprintf(env.Stdout, "no node runs on %s\n", plaintext.Escape(v.DataDir))
 		return s, command.ExitOK
 	case !errors.As(err, &locked):
 		return s, env.Fail(command.ExitStorage, "--data-dir: %v", err)
@@ -120,7 +120,7 @@ func (v *Verb) signal(ctx context.Context, env *command.Env, pid int) int {
 		return err == nil
 	})
 	if err == nil {
-		fmt.Fprintf(env.Stdout, "the node of %s has stopped; the command that started it goes on\n", api.Escape(v.DataDir))
+		fmt.Fprintf(env.Stdout, "the node of %s has stopped; the command that started it goes on\n", plaintext.Escape(v.DataDir))
 	}
 	return v.code(env, err)
 }
@@ -185,7 +185,7 @@ func (v *Verb) stopOne(ctx context.Context, env *command.Env, c *client.Client) 
 	if err := v.await(ctx, w.Name, func() bool { return w.gone(ctx) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stdout, "%s has stopped; the command that started it goes on\n", api.Escape(w.Name))
+	fmt.Fprintf(env.Stdout, "%s has stopped; the command that started it goes on\n", plaintext.Escape(w.Name))
 	return nil
 }
 
@@ -225,9 +225,9 @@ func (v *Verb) stopAll(ctx context.Context, env *command.Env, c *client.Client) 
 		}
 		stopped = append(stopped, n.Name)
 	}
-	fmt.Fprintf(env.Stdout, "stopped: %s; the commands that started them go on\n", api.Escape(strings.Join(stopped, ", ")))
+	fmt.Fprintf(env.Stdout, "stopped: %s; the commands that started them go on\n", plaintext.Escape(strings.Join(stopped, ", ")))
 	if len(unseen) > 0 {
-		fmt.Fprintf(env.Stdout, "told to stop, and not to be seen from here: %s\n", api.Escape(strings.Join(unseen, ", ")))
+		fmt.Fprintf(env.Stdout, "told to stop, and not to be seen from here: %s\n", plaintext.Escape(strings.Join(unseen, ", ")))
 	}
 	if len(report.Unanswered) > 0 {
 		return fmt.Errorf("%s did not take the order, so %w: look with crawlnode status, or stop it on its machine", strings.Join(report.Unanswered, ", "), errStays)

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/store/archive"
 )
@@ -132,7 +132,7 @@ func (v *ListVerb) Run(ctx context.Context, env *command.Env) int {
 			status = fmt.Sprint(r.Status)
 		}
 		line := fmt.Sprintf("%12d %9d  %-8s  %3s  %-24s  %s", r.Offset, r.Length, r.Type, status, orDash(r.ContentType), orDash(r.TargetURI))
-		_, err := fmt.Fprintln(env.Stdout, api.Escape(line))
+		_, err := fmt.Fprintln(env.Stdout, plaintext.Escape(line))
 		return err
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"net/textproto"
 	"slices"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/store/archive"
 )
@@ -39,7 +39,7 @@ func (v *VerifyVerb) Run(ctx context.Context, env *command.Env) int {
 		}
 		return nil
 	})
-	fmt.Fprintf(env.Stdout, "%s records, %s, %s with another digest\n", api.Count(records), api.Bytes(bytes), api.Count(wrong))
+	fmt.Fprintf(env.Stdout, "%s records, %s, %s with another digest\n", plaintext.Count(records), plaintext.Bytes(bytes), plaintext.Count(wrong))
 	if wrong > 0 && code == command.ExitOK {
 		return command.ExitError
 	}

@@ -24,6 +24,18 @@ type Access struct {
 // maxTokenFile bounds what is read of a file with a token, which has some 150 bytes.
 const maxTokenFile = 4 << 10
 
+// LoadKey reads the file of --cluster-key-file; nil: none was named.
+func LoadKey(file string) (*clusterkey.Key, error) {
+	if file == "" {
+		return nil, nil
+	}
+	k, err := clusterkey.Load(file)
+	if err != nil {
+		return nil, datadir.Usage(fmt.Errorf("--cluster-key-file: %w", err))
+	}
+	return &k, nil
+}
+
 // LoadToken reads a file with a token, as keygen --role prints it, for a program that
 // calls the API and has no key.
 func LoadToken(file string) (Access, error) {

@@ -1,4 +1,4 @@
-package node
+package preflight
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"crawlnode/membership"
 	"crawlnode/node/datadir"
 	"crawlnode/node/disk"
+	"crawlnode/node/keyfile"
 	"crawlnode/node/links"
 	"crawlnode/peer"
 )
@@ -36,7 +37,7 @@ type GossipProbe = membership.ProbeResult
 // ProbeGossip asks a node for an answer over gossip's two ways, as a node with
 // these settings would.
 func ProbeGossip(ctx context.Context, c *config.Config, addr string) (GossipProbe, error) {
-	key, err := loadKey(c)
+	key, err := keyfile.LoadKey(c.ClusterKeyFile)
 	if err != nil {
 		return GossipProbe{}, err
 	}
@@ -52,7 +53,7 @@ func ProbeGossip(ctx context.Context, c *config.Config, addr string) (GossipProb
 
 // ProbeCalls finds out whether a node answers calls at its --rpc address.
 func ProbeCalls(ctx context.Context, c *config.Config, addr string) error {
-	key, err := loadKey(c)
+	key, err := keyfile.LoadKey(c.ClusterKeyFile)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package api
+package plaintext
 
 import (
 	"bytes"
@@ -50,7 +50,7 @@ func WriteURL(w io.Writer, r *crawl.URLReport) error {
 
 func canonicalText(r *crawl.URLReport) string {
 	if r.URL == nil {
-		return cut(r.Input) + " (no URL to crawl)"
+		return Cut(r.Input) + " (no URL to crawl)"
 	}
 	return *r.URL
 }

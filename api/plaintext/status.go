@@ -1,4 +1,4 @@
-package api
+package plaintext
 
 import (
 	"bytes"
@@ -9,15 +9,13 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"crawlnode/crawl"
 )
 
-// WriteText formats a status for people: about twenty lines and one for each node. Control and
+// WriteStatus formats a status for people: about twenty lines and one for each node. Control and
 // invisible characters are escaped.
-func WriteText(w io.Writer, s *crawl.Status) error {
+func WriteStatus(w io.Writer, s *crawl.Status) error {
 	var b bytes.Buffer
 	writeCluster(&b, s)
 	writeCrawl(&b, s)
@@ -29,7 +27,7 @@ func WriteText(w io.Writer, s *crawl.Status) error {
 
 // row writes one labelled line.
 func row(b *bytes.Buffer, label, format string, args ...any) {
-	fmt.Fprintf(b, "%-11s %s\n", label, escape(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(b, "%-11s %s\n", label, Escape(fmt.Sprintf(format, args...)))
 }
 
 func writeCluster(b *bytes.Buffer, s *crawl.Status) {
@@ -195,7 +193,7 @@ func writeNodes(b *bytes.Buffer, nodes []crawl.NodeStatus) {
 			knownBytes(n.RSSBytes), knownBytes(n.DiskFreeBytes), seconds(n.LeaseRemainingSeconds), n.HTTP,
 		}
 		for i := range cells {
-			cells[i] = escape(cells[i])
+			cells[i] = Escape(cells[i])
 		}
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
@@ -278,55 +276,4 @@ func millis(s *float64) string {
 		return unknown
 	}
 	return strconv.FormatFloat(*s*1000, 'f', 0, 64) + "ms"
-}
-
-// Count writes a number with its thousands apart: 1,234,567.
-func Count(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, digits = "-", digits[1:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
-}
-
-// Bytes writes a number of bytes with the unit that suits it: 1.5 GiB.
-func Bytes(n int64) string {
-	const units = "KMGTPE"
-	if n < 1024 {
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	f, i := float64(n)/1024, 0
-	for f >= 1024 && i < len(units)-1 {
-		f, i = f/1024, i+1
-	}
-	return strconv.FormatFloat(f, 'f', 1, 64) + " " + units[i:i+1] + "iB"
-}
-
-// Escape makes a string safe for a terminal; see the package comment.
-func Escape(s string) string { return escape(s) }
-
-// escape replaces characters that a terminal could obey or hide, and broken UTF-8, by the escapes
-// of a Go string.
-func escape(s string) string {
-	var b strings.Builder
-	done := 0 // s[:done] is in b
-	for i := 0; i < len(s); {
-		r, width := utf8.DecodeRuneInString(s[i:])
-		if !unicode.IsPrint(r) || r == utf8.RuneError && width == 1 {
-			b.WriteString(s[done:i])
-			quoted := strconv.QuoteToASCII(s[i : i+width])
-			b.WriteString(quoted[1 : len(quoted)-1])
-			done = i + width
-		}
-		i += width
-	}
-	if done == 0 {
-		return s
-	}
-	b.WriteString(s[done:])
-	return b.String()
 }

@@ -1,4 +1,4 @@
-package api
+package plaintext
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 	"crawlnode/crawl"
 )
 
-func TestWriteText(t *testing.T) {
+func TestWriteStatus(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	st := &crawl.Status{
@@ -26,7 +26,7 @@ func TestWriteText(t *testing.T) {
 		},
 	}
 	var b strings.Builder
-	if err := WriteText(&b, st); err != nil {
+	if err := WriteStatus(&b, st); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -40,12 +40,12 @@ func TestWriteText(t *testing.T) {
 	}
 }
 
-// TestWriteTextOfArchivesAway shows the archives that cannot be read now.
-func TestWriteTextOfArchivesAway(t *testing.T) {
+// TestWriteStatusOfArchivesAway shows the archives that cannot be read now.
+func TestWriteStatusOfArchivesAway(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	out := crawl.OutputStatus{WARCFiles: 5, WARCBytesTotal: 5 << 20, WARCFilesAway: 2, WARCBytesAway: 2 << 20, WARCFilesLost: 1, WARCBytesLost: 1 << 20}
-	if err := WriteText(&b, &crawl.Status{Output: out}); err != nil {
+	if err := WriteStatus(&b, &crawl.Status{Output: out}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "5.0 MiB in 5 files (of these 2.0 MiB in 2 files on nodes that are away, 1.0 MiB in 1 files on nodes that were forgotten)"; !strings.Contains(b.String(), want) {
@@ -53,8 +53,8 @@ func TestWriteTextOfArchivesAway(t *testing.T) {
 	}
 }
 
-// TestWriteTextOfRevisits shows them unless they are off.
-func TestWriteTextOfRevisits(t *testing.T) {
+// TestWriteStatusOfRevisits shows them unless they are off.
+func TestWriteStatusOfRevisits(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	f := crawl.FreshnessStatus{Mode: crawl.RecrawlAdaptive, Due: 1200, NextDueAt: &at, RevisitsTotal: 5000, UnchangedTotal: 3000, NotModifiedTotal: 2000, ChangedTotal: 1990, GoneTotal: 10,
@@ -65,7 +65,7 @@ func TestWriteTextOfRevisits(t *testing.T) {
 	} {
 		f.Mode = mode
 		var b strings.Builder
-		if err := WriteText(&b, &crawl.Status{Freshness: f}); err != nil {
+		if err := WriteStatus(&b, &crawl.Status{Freshness: f}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), want) || want == "" && strings.Contains(b.String(), "freshness") {
@@ -74,8 +74,8 @@ func TestWriteTextOfRevisits(t *testing.T) {
 	}
 }
 
-// TestWriteTextOfAFailure reads the text at each step of a failure.
-func TestWriteTextOfAFailure(t *testing.T) {
+// TestWriteStatusOfAFailure reads the text at each step of a failure.
+func TestWriteStatusOfAFailure(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, tc := range []struct {
@@ -96,7 +96,7 @@ func TestWriteTextOfAFailure(t *testing.T) {
 		{"stuck", crawl.RingStatus{Handoff: crawl.HandoffStatus{Stuck: make([]crawl.StuckStatus, 8)}}, []string{"stuck: partition 0 from - to - since", "stuck: 3 more"}},
 	} {
 		var b strings.Builder
-		if err := WriteText(&b, &crawl.Status{Ring: tc.ring}); err != nil {
+		if err := WriteStatus(&b, &crawl.Status{Ring: tc.ring}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range tc.want {
@@ -112,8 +112,8 @@ func TestEscape(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain ü 漢": "plain ü 漢", "": "", "a\x1b[2Jb": `a\x1b[2Jb`, "\n\r\t": `\n\r\t`, "\xffz": `\xffz`, "\u202eabc": `\u202eabc`, "a\ufffdb": "a\ufffdb",
 	} {
-		if got := escape(in); got != want {
-			t.Errorf("escape(%q) = %q, want %q", in, got, want)
+		if got := Escape(in); got != want {
+			t.Errorf("Escape(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -132,8 +132,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// FuzzWriteText checks that no string of a peer gets a control byte into the text.
-func FuzzWriteText(f *testing.F) {
+// FuzzWriteStatus checks that no string of a peer gets a control byte into the text.
+func FuzzWriteStatus(f *testing.F) {
 	f.Add("n1", "\x1b]0;x\a")
 	f.Add("\t\n", "\u2066\xc3")
 	f.Fuzz(func(t *testing.T, name, message string) {
@@ -142,7 +142,7 @@ func FuzzWriteText(f *testing.F) {
 		st.Ring.Handoff.Stuck = []crawl.StuckStatus{{From: name, To: name, Reason: message}}
 		st.Bottleneck.Message, st.Crawl.FinishReason = message, &message
 		var b strings.Builder
-		if err := WriteText(&b, st); err != nil {
+		if err := WriteStatus(&b, st); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(b.String(), "\n")

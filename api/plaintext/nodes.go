@@ -1,4 +1,4 @@
-package api
+package plaintext
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// WriteNodes lists nodes with the ids that orders may use. Strings are escaped as in WriteText.
+// WriteNodes lists nodes with the ids that orders may use. Strings are escaped as in WriteStatus.
 func WriteNodes(w io.Writer, nodes []crawl.NodeStatus) error {
 	return writeNodeTable(w, nodes, "NODE\tID\tSTATE\tSEEN\tHELD\tREPLICA\tLEASE\tRPC\tHTTP", func(n *crawl.NodeStatus) []string {
 		return []string{n.Name, string(n.ID), n.State, ago(n.AgeSeconds), known(n.Partitions.Held), known(n.Partitions.Replica),
@@ -46,7 +46,7 @@ func writeNodeTable(w io.Writer, nodes []crawl.NodeStatus, columns string, cells
 	for i := range nodes {
 		line := cells(&nodes[i])
 		for k := range line {
-			line[k] = escape(line[k])
+			line[k] = Escape(line[k])
 		}
 		fmt.Fprintln(t, strings.Join(line, "\t"))
 	}
