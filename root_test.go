@@ -71,6 +71,14 @@ var table = []rule{
 		"it reads archives, through a node or from a folder, and changes nothing",
 	},
 	{
+		[]string{"store/newest", "store/table"}, []string{"store/archive"},
+		"they read what an index says; where it lies, and what the records have, is their callers'",
+	},
+	{
+		[]string{"store/wacz"}, nil,
+		"it packs bytes, lines and pages that it is given",
+	},
+	{
 		[]string{"store/derived"}, []string{"crawl", "web/htmlparse", "web/urlnorm", "store/files"},
 		"it writes down what was read of a page and knows neither fetching nor the archive",
 	},
@@ -371,6 +379,10 @@ var table = []rule{
 	{
 		[]string{"cli/pagefiles"}, []string{"api/client", "api/plaintext", "cli/command", "crawl", "store/archive", "store/mirror", "web/normalize"},
 		"it reads archives, through a node or from a folder, and writes what package mirror makes of them",
+	},
+	{
+		[]string{"cli/export"}, []string{"api/client", "api/plaintext", "cli/command", "cli/pagefiles", "cli/remote", "crawl", "store/archive", "store/newest", "store/readback", "store/table", "store/wacz", "web/htmlparse", "web/urlnorm"},
+		"its verbs read archives, through a node or from folders, and write them in the forms of others",
 	},
 	{
 		[]string{"cli/graph"}, []string{"api/plaintext", "cli/command", "importance/pagerank", "store/linkgraph"},

@@ -115,6 +115,9 @@ func (p *Page) Document(o htmlparse.Options) (*htmlparse.Document, error) {
 	return &document, nil
 }
 
+// Size is that of the payload as it was received, in bytes.
+func (p *Page) Size() int64 { return int64(len(p.payload)) }
+
 // Header is a field of the answer's header, "" when it is missing.
 func (p *Page) Header(name string) string { return p.header().Get(name) }
 
