@@ -207,7 +207,11 @@ var table = []rule{
 		"a report in other words; what it counts it reads through a function that it is given",
 	},
 	{
-		[]string{"api"}, []string{"api/analysis", "api/dashboard", "api/plaintext", "api/urllist", "crawl", "metrics", "door"},
+		[]string{"api/captures"}, []string{"crawl", "store/archive", "web/urlnorm"},
+		"it selects and prints lines of an index; where those come from is a function that it is given",
+	},
+	{
+		[]string{"api"}, []string{"api/analysis", "api/captures", "api/dashboard", "api/plaintext", "api/urllist", "crawl", "metrics", "door"},
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
