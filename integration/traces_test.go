@@ -25,6 +25,7 @@ import (
 // tree with one root, whichever nodes had a part in it; each URL that was served has one.
 func TestTracesOverATakeOver(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	const delay, share = 20 * time.Millisecond, 0.25
 	web, srv := serveSimweb(t, simweb.Config{Seed: 91, Hosts: 24, PagesPerHost: 15, Skew: -1, Delay: delay, Changes: simweb.Changes{Mean: 24 * time.Hour}})
 	spans := collectSpans(t)
