@@ -291,6 +291,10 @@ var table = []rule{
 		"it carries links between the frontier and the peers; views, settings and the other ends of a page reach it through interfaces that it declares",
 	},
 	{
+		[]string{"node/tracing"}, []string{"crawl", "frontier", "node/links", "peer", "pipeline", "web/scope", "web/urlnorm"},
+		"it decorates interfaces that others declare, and decides nothing",
+	},
+	{
 		[]string{"node/transfer"}, []string{"crawl", "frontier", "handoff", "membership", "node/datadir", "peer"},
 		"it joins handoff to the frontier and to peers; what a move means for fetching is node's",
 	},
