@@ -33,7 +33,7 @@ type WACZVerb struct {
 
 // Help gives the examples of the verb and says what it writes.
 func (*WACZVerb) Help() string {
-	return command.Examples("crawlnode export wacz -o crawl.wacz", "crawlnode export wacz --data-dir crawlnode-data/n1 --data-dir crawlnode-data/n2 --title 'Example, March' --text -o crawl.wacz") + `
+	return command.Examples("crawlnode export wacz -o crawl.wacz", "crawlnode export wacz --data-dir crawlnode-data/n1 --data-dir crawlnode-data/n2 --title Example --text -o crawl.wacz") + `
 
 One file that viewers of web archives open, such as ReplayWeb.page: WARC, index,
 list of pages, and the digest of each part (WACZ 1.1.1). From data directories the

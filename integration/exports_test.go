@@ -1,4 +1,4 @@
-package cli
+package integration
 
 import (
 	"archive/zip"
@@ -16,11 +16,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/parquet-go/parquet-go"
 
-	"crawlnode/cli/command"
 	"crawlnode/store/archive"
 	"crawlnode/store/table"
 )
@@ -54,23 +54,31 @@ func smallSite(t *testing.T) *httptest.Server {
 
 // TestExports writes everything that there is of a crawl from its data directory and through a running node, and reads it back.
 func TestExports(t *testing.T) {
+	needsProcesses(t)
 	t.Parallel()
 	web, base := smallSite(t), t.TempDir()
-	data := filepath.Join(base, "data")
-	run(t, "", "crawl", web.URL+"/", "--data-dir", data, "--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0", "--allow-net", "127.0.0.0/8", "--delay", "5ms").
-		want(t, command.ExitOK, "", "")
-	addr, _ := startBeside(t, "--data-dir", data)
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "5ms")
+	c.addReady(1)
+	c.nodes[0].seed(web.URL + "/")
+	c.finished(time.Minute)
+	data, addr := c.nodes[0].dir, c.nodes[0].http
 	var entries []archive.Entry
-	if err := archive.Entries(filepath.Join(data, "warc"), func(e archive.Entry) error {
+	if err := archive.ReadEntries(strings.NewReader(exported(t, c.nodes[0])), func(e archive.Entry) error { // what is asked for is synced
 		entries = append(entries, e)
 		return nil
 	}); err != nil || len(entries) < 7 {
 		t.Fatalf("%d captures, %v", len(entries), err)
 	}
+	wants := func(code int, out, errs string, args ...string) {
+		t.Helper()
+		if c, o, e := run(t, "", args...); c != code || !strings.Contains(o, out) || !strings.Contains(e, errs) {
+			t.Fatalf("%q: %d, %q, %q; want %d, %q, %q", args, c, o, e, code, out, errs)
+		}
+	}
 	for name, from := range map[string][]string{"dir": {"--data-dir", data}, "addr": {"--addr", addr}} {
 		export := func(verb, file string, more ...string) string {
 			path := filepath.Join(base, name+file)
-			run(t, "", slices.Concat([]string{"export", verb, "-o", path}, from, more)...).want(t, command.ExitOK, " in "+path, "")
+			wants(0, " in "+path, "", slices.Concat([]string{"export", verb, "-o", path}, from, more)...)
 			return path
 		}
 		checkCaptures(t, export("parquet", "c.parquet"), entries, false)
@@ -84,9 +92,9 @@ func TestExports(t *testing.T) {
 		checkDocuments(t, export("jsonl", "x.jsonl"), web.URL, 1, 3)
 		checkDocuments(t, export("bulk", "x.ndjson", "--index", "i", "--with-noindex"), web.URL, 2, 4)
 	}
-	run(t, "", "export", "parquet", "--data-dir", data, "-o", base).want(t, command.ExitError, "", "is not empty")
-	run(t, "", "export", "jsonl", "--data-dir", base).want(t, command.ExitUsage, "", "has no folder warc")
-	run(t, "", "export", "parquet", "-o", "x.parquet", "--rows", "0").want(t, command.ExitUsage, "", "--rows")
+	wants(1, "", "is not empty", "export", "parquet", "--data-dir", data, "-o", base)
+	wants(2, "", "has no folder warc", "export", "jsonl", "--data-dir", base)
+	wants(2, "", "--rows", "export", "parquet", "-o", "x.parquet", "--rows", "0")
 }
 
 // readTable reads a file, or a folder of parts.
