@@ -162,7 +162,7 @@ func (g group) complete(c *Completion) error {
 	}
 	pg.links(pg.demoted(host, c), c.Outbox)
 	for i := range c.Contents {
-		g.noteContent(&c.Contents[i])
+		g.f.Note(g.Group, &c.Contents[i])
 	}
 	return nil
 }
