@@ -47,7 +47,8 @@ type Completion struct {
 // A URL that is still queued, or tried again, keeps its place and its number
 // in the queue; Attempts and NotBefore of its Item are brought up to date in
 // the store. So a chain of Load calls does not return it a second time: who
-// leased it keeps it.
+// leased it keeps it. The lease of a URL that was moved to a better band meanwhile (see Raise) is as
+// good as before.
 //
 // Own links whose partition is no longer held here go to the outbox, as do those to
 // other partitions while the page's own is copied to another node. When
@@ -141,11 +142,10 @@ func (g group) complete(c *Completion) error {
 	}
 	it := &c.Lease.Item
 	host := layout.HostOf(it.URL)
-	q, ok := pg.queueEntry(host, it.Band, it.Seq)
-	if !ok || !layout.SameURL(it.URL, q.HTTPS, q.Rest) {
+	q, ok := pg.placeOf(host, it)
+	if !ok {
 		return fmt.Errorf("%w: band %d, number %d", ErrStaleLease, it.Band, it.Seq)
 	}
-	q.Item.URL, q.Item.Band, q.Item.Seq = it.URL, it.Band, it.Seq
 	pg.completeHost(host, c)
 	pg.count(&c.Outcome)
 	switch v := verdictOf(c); v {
@@ -154,7 +154,7 @@ func (g group) complete(c *Completion) error {
 		q.Item.Attempts++
 		q.Item.NotBefore = pg.State.Line.Write(c.RetryAt)
 		pg.split(host, pg.Host(host))
-		pg.Set(layout.AppendQueueKey(nil, host, it.Band, it.Seq), layout.EncodeQueued(&q.Item, q.Refetch, q.Probe))
+		pg.Set(layout.AppendQueueKey(nil, host, q.Item.Band, q.Item.Seq), q.Encode())
 		pg.noteFailure(host, &q, c.Outcome.Reason)
 	default:
 		pg.finalise(host, &q, &c.Outcome, crawl.RecordState(v))

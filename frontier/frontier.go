@@ -22,8 +22,8 @@ import (
 type Frontier struct {
 	*cash.Keeper       // importance
 	*contents.Captures // where payloads were stored first
-	w            *commit.Writer
-	o            commit.Options
+	w                  *commit.Writer
+	o                  commit.Options
 	// judge plans the next visits of pages; nil: none are planned.
 	judge    Judge
 	dueHeads due.Heads

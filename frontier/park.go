@@ -150,11 +150,10 @@ func (g group) failItems(p crawl.Partition, host crawl.Host, items []crawl.Item,
 	n := 0
 	for i := range items {
 		it := &items[i]
-		q, ok := pg.queueEntry(host, it.Band, it.Seq)
+		q, ok := pg.placeOf(host, it)
 		if !ok {
 			continue
 		}
-		q.Item.URL, q.Item.Band, q.Item.Seq = it.URL, it.Band, it.Seq
 		pg.finalise(host, &q, &crawl.Outcome{Kind: crawl.HostFailed, Reason: reason}, crawl.Failed)
 		n++
 	}
