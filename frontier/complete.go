@@ -30,6 +30,8 @@ type Completion struct {
 	Contents []Content
 	// Cites are the page's links, as cash.CitesOf makes them; nil while importance is off.
 	Cites []byte
+	// Weight is how important the page is for its next visits, 0 to 1; 0: not known.
+	Weight float64
 }
 
 // Complete writes what became of a leased URL, in one transaction: its record,
@@ -157,7 +159,7 @@ func (g group) complete(c *Completion) error {
 		pg.Set(layout.AppendQueueKey(nil, host, q.Item.Band, q.Item.Seq), q.Encode())
 		pg.noteFailure(host, &q, c.Outcome.Reason)
 	default:
-		pg.finalise(host, &q, &c.Outcome, crawl.RecordState(v))
+		pg.finalise(host, &q, &c.Outcome, crawl.RecordState(v), c.Weight)
 		pg.f.Cite(pg.Part, v == verdict(crawl.Done), c.Cites)
 	}
 	pg.links(pg.demoted(host, c), c.Outbox)
@@ -266,7 +268,7 @@ func (pg part) setRobots(host crawl.Host, e *commit.Host, r *crawl.Robots) {
 }
 
 // finalise takes a URL out of the queue and writes its record.
-func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState) {
+func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState, weight float64) {
 	rec := crawl.Record{
 		Item: q.Item, State: state, Status: o.Status, FetchedAt: o.FetchedAt, Reason: o.Reason,
 		Digest: o.Digest, Archive: o.Archive, DuplicateOf: o.DuplicateOf, NearOf: o.NearOf,
@@ -288,7 +290,7 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 		old = pg.stored(key, q.Item.URL)
 		keepCapture(&old, &rec, o.Refers)
 	}
-	pg.judge(host, fp, &old, &rec, &q.Item, o)
+	pg.judge(host, fp, &old, &rec, &q.Item, o, weight)
 	pg.Set(key, layout.EncodeRecord(&rec))
 	pg.dequeue(host, &q.Item)
 	if rec.State == crawl.Failed {

@@ -154,7 +154,7 @@ func (g group) failItems(p crawl.Partition, host crawl.Host, items []crawl.Item,
 		if !ok {
 			continue
 		}
-		pg.finalise(host, &q, &crawl.Outcome{Kind: crawl.HostFailed, Reason: reason}, crawl.Failed)
+		pg.finalise(host, &q, &crawl.Outcome{Kind: crawl.HostFailed, Reason: reason}, crawl.Failed, 0)
 		n++
 	}
 	return n, nil

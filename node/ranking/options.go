@@ -86,3 +86,13 @@ func Counts(s *crawl.Settings) bool {
 	w, err := importance.ParseWeights(s.Priority)
 	return err == nil && (w.Importance > 0 || w.Authority > 0)
 }
+
+// Weighted reports whether important pages are visited again more often than others: when pages are visited again, and
+// a person has given a weight to importance.
+func Weighted(s *crawl.Settings) bool {
+	if s == nil || !s.Revisits() || s.Priority == "" {
+		return false
+	}
+	w, err := importance.ParseWeights(s.Priority)
+	return err == nil && w.Importance > 0
+}
