@@ -215,7 +215,11 @@ var table = []rule{
 		"a report in other words; what it counts it reads through a function that it is given",
 	},
 	{
-		[]string{"api"}, []string{"api/analysis", "api/dashboard", "api/plaintext", "api/urllist", "crawl", "metrics", "door"},
+		[]string{"api/captures"}, []string{"crawl", "store/archive", "web/urlnorm"},
+		"it selects and prints lines of an index; where those come from is a function that it is given",
+	},
+	{
+		[]string{"api"}, []string{"api/analysis", "api/captures", "api/dashboard", "api/plaintext", "api/urllist", "crawl", "metrics", "door"},
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
@@ -285,6 +289,10 @@ var table = []rule{
 	{
 		[]string{"node/links"}, []string{"crawl", "frontier", "handoff", "peer", "pipeline", "ring", "web/normalize", "web/scope", "web/urlnorm"},
 		"it carries links between the frontier and the peers; views, settings and the other ends of a page reach it through interfaces that it declares",
+	},
+	{
+		[]string{"node/tracing"}, []string{"crawl", "frontier", "node/links", "peer", "pipeline", "web/scope", "web/urlnorm"},
+		"it decorates interfaces that others declare, and decides nothing",
 	},
 	{
 		[]string{"node/transfer"}, []string{"crawl", "frontier", "handoff", "membership", "node/datadir", "peer"},

@@ -27,6 +27,8 @@ var roles = map[string]crawl.Role{
 	"GET /api/v1/analysis/url":             crawl.RoleRead,
 	"GET /api/v1/analysis/host":            crawl.RoleRead,
 	"GET /api/v1/cdxj":                     crawl.RoleRead,
+	"GET /api/v1/captures":                 crawl.RoleRead,
+	"GET /cdx":                             crawl.RoleRead,
 	"GET /api/v1/captures/{file}/{offset}": crawl.RoleRead,
 	"GET /api/v1/crawl":                    crawl.RoleRead,
 	"GET /api/v1/audit":                    crawl.RoleRead,

@@ -52,6 +52,8 @@ var allowed = map[string]string{
 	"GET /api/v1/analysis/url":             "roa",
 	"GET /api/v1/analysis/host":            "roa",
 	"GET /api/v1/cdxj":                     "roa",
+	"GET /api/v1/captures":                 "roa",
+	"GET /cdx":                             "roa",
 	"GET /api/v1/captures/{file}/{offset}": "roa",
 	"GET /api/v1/crawl":                    "roa",
 	"GET /api/v1/audit":                    "roa",

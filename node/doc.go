@@ -154,6 +154,7 @@
 //
 // People, operators, strangers:
 //
+//	spans of traces          8,192; the next are lost; not needed
 //	events                   1,000; the oldest are forgotten; not needed
 //	top hosts                5 orders of 100, for 1 s; not needed
 //	pages of lists           2 are read at a time, 4 lists streamed; callers wait; asked for again

@@ -39,6 +39,7 @@ import (
 	"crawlnode/node/revisits"
 	"crawlnode/node/rotation"
 	"crawlnode/node/spread"
+	"crawlnode/node/tracing"
 	"crawlnode/node/transfer"
 	"crawlnode/peer"
 )
@@ -147,6 +148,8 @@ type Node struct {
 	audit      *access.Audit
 	rotator    *rotation.Rotator
 	egress     *egress.Rules
+	tracer     *tracing.Tracer // nil: no traces
+	traced     *tracing.Visits // nil as well
 
 	drain       chan struct{} // closed by Drain
 	stop        chan struct{} // closed by Stop

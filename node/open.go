@@ -110,6 +110,9 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openOutputs(); err != nil {
 		return nil, err
 	}
+	if err = n.openTraces(); err != nil {
+		return nil, err
+	}
 	n.openSpread()
 	n.openPeers()
 	n.openRevisits()
@@ -359,6 +362,9 @@ func (n *Node) close() {
 	}
 	if n.dir != nil {
 		n.dir.Close()
+	}
+	if n.tracer != nil {
+		errs = append(errs, n.tracer.Close())
 	}
 	if err := errors.Join(errs...); err != nil {
 		n.log.Error("closing", "error", err)

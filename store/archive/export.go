@@ -19,7 +19,11 @@ const maxMerge = 64
 
 // WriteIndex writes one line for each earlier capture, in the order of LC_ALL=C sort. Puts may run
 // meanwhile.
-func (a *Archive) WriteIndex(out io.Writer) error {
+func (a *Archive) WriteIndex(out io.Writer) error { return a.WriteRange(out, crawl.IndexRange{}) }
+
+// WriteRange writes the lines of WriteIndex that are in a range. In finished indexes it is found by
+// bisection, those that are being written are read from end to end.
+func (a *Archive) WriteRange(out io.Writer, r crawl.IndexRange) error {
 	if err := a.Sync(); err != nil {
 		return err
 	}
@@ -37,12 +41,15 @@ func (a *Archive) WriteIndex(out io.Writer) error {
 			return err
 		}
 		for _, name := range names {
-			p, err := a.openIndex(name)
+			p, err := a.openIndex(name, r)
 			if errors.Is(err, os.ErrNotExist) && suffix != indexSuffix {
 				continue
 			}
 			if err != nil {
 				return fmt.Errorf("index %s: %w", name, err)
+			}
+			if p == nil {
+				continue
 			}
 			if parts = append(parts, p); len(parts) < maxMerge {
 				continue
@@ -59,18 +66,25 @@ func (a *Archive) WriteIndex(out io.Writer) error {
 	return w.Flush()
 }
 
-// openIndex opens an index for reading, sorted.
-func (a *Archive) openIndex(name string) (io.ReadCloser, error) {
+// openIndex opens what an index has in a range for reading, sorted. Nil: there is nothing.
+func (a *Archive) openIndex(name string, r crawl.IndexRange) (io.ReadCloser, error) {
 	f, err := os.Open(filepath.Join(a.dir, name))
-	if err != nil || strings.HasSuffix(name, indexSuffix) {
-		return f, err
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(name, indexSuffix) {
+		return rangeOf(f, r)
 	}
 	defer func() { _ = f.Close() }()
+	lines := io.Reader(f)
+	if r != (crawl.IndexRange{}) {
+		lines = &selection{in: bufio.NewReaderSize(f, readBuffer), r: r}
+	}
 	sorted, err := namelessFile(a.dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := sortTo(sorted, f, a.dir, sortMemory); err != nil {
+	if err := sortTo(sorted, lines, a.dir, sortMemory); err != nil {
 		return nil, errors.Join(err, sorted.Close())
 	}
 	return rewound(sorted)
