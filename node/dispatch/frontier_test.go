@@ -12,10 +12,8 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
-	"crawlnode/frontier/layout"
-	byscore "crawlnode/frontier/order"
+	"crawlnode/frontier/frontiertest"
 	"crawlnode/frontier/storage"
-	"crawlnode/importance"
 	"crawlnode/scheduler"
 	"crawlnode/web/urlnorm"
 )
@@ -54,7 +52,7 @@ func withFrontier(t *testing.T, moves bool) {
 			t.Fatal(err)
 		}
 		if moves {
-			front.SetOrder(&byscore.Policy{Weights: importance.DefaultWeights, Cuts: importance.EvenCuts, Scores: &byscore.Scores{}})
+			frontiertest.ByScore(front)
 			rest.Go(func() { w.raise(ctx) })
 		}
 		pages := w.seed(ctx)
@@ -105,12 +103,12 @@ func (w *frontierWorld) raise(ctx context.Context) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for sleep(ctx, 100*time.Millisecond) {
 		p := crawl.Partition(rng.IntN(3))
-		var rises []byscore.Rise
+		said := map[urlnorm.URL]float64{}
 		for range 40 {
 			t := w.target(fmt.Sprintf("h%d.test", 3*rng.IntN(14)+int(p)), rng.IntN(6), rng.IntN(2))
-			rises = append(rises, byscore.Rise{URL: layout.NumberOf(t.URL), Link: rng.Float64() / 2})
+			said[t.URL] = rng.Float64() / 2
 		}
-		n, err := w.front.Raise(ctx, p, rises)
+		n, err := frontiertest.Raise(ctx, w.front, p, said)
 		if err != nil && ctx.Err() == nil {
 			w.rig.t.Errorf("Raise: %v", err)
 		}
