@@ -107,8 +107,16 @@ var table = []rule{
 		"it reads one snapshot and changes nothing",
 	},
 	{
-		[]string{"frontier/cash"}, []string{"crawl", "importance", "web/urlnorm", "frontier/commit", "frontier/layout", "frontier/reader", "frontier/storage"},
+		[]string{"frontier/order"}, []string{"crawl", "importance", "web/urlnorm", "frontier/layout", "frontier/reader", "frontier/storage"},
+		"it says where a queued URL waits; the frontier moves it",
+	},
+	{
+		[]string{"frontier/cash"}, []string{"crawl", "importance", "web/urlnorm", "frontier/commit", "frontier/layout", "frontier/order", "frontier/reader", "frontier/storage"},
 		"it plans what becomes of a partition's cash, and asks the writer to carry it out",
+	},
+	{
+		[]string{"frontier/contents"}, []string{"crawl", "frontier/commit", "frontier/layout", "frontier/reader"},
+		"it remembers payloads beside the URLs, in the same writes",
 	},
 	{
 		[]string{"frontier/due"}, []string{"crawl", "recrawl", "frontier/layout", "frontier/reader"},
@@ -135,7 +143,7 @@ var table = []rule{
 		"it reads the stores of nodes that do not run, which its tests fill with a frontier",
 	},
 	{
-		[]string{"frontier"}, []string{"crawl", "importance", "recrawl", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
+		[]string{"frontier"}, []string{"crawl", "importance", "recrawl", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/contents", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/order", "frontier/reader", "frontier/filters"},
 		"one node's engine knows no cluster",
 	},
 	{
@@ -283,7 +291,7 @@ var table = []rule{
 		"it joins the pure recrawl to the frontier's writes; the price reaches it as a function, and it keeps nothing",
 	},
 	{
-		[]string{"node/ranking"}, []string{"crawl", "frontier", "frontier/cash", "frontier/commit", "frontier/layout", "handoff", "importance", "peer", "web/urlnorm"},
+		[]string{"node/ranking"}, []string{"crawl", "frontier", "frontier/cash", "frontier/commit", "frontier/layout", "frontier/order", "handoff", "importance", "peer", "web/urlnorm"},
 		"it carries credits between partitions; what they are worth is package importance's",
 	},
 	{
