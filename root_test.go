@@ -75,8 +75,12 @@ var table = []rule{
 		"they read what an index says; where it lies, and what the records have, is their callers'",
 	},
 	{
-		[]string{"store/wacz"}, nil,
-		"it packs bytes, lines and pages that it is given",
+		[]string{"store/wacz", "store/upload"}, nil,
+		"they pack or copy bytes that they are given, and know nothing of crawls",
+	},
+	{
+		[]string{"node/uploads"}, []string{"crawl", "store/archive", "store/upload"},
+		"it copies finished files and reads them back; who writes them is not its concern",
 	},
 	{
 		[]string{"store/derived"}, []string{"crawl", "web/htmlparse", "web/urlnorm", "store/files"},
@@ -203,7 +207,7 @@ var table = []rule{
 		"one page's trip; where pages come from and go to are interfaces that it declares",
 	},
 	{
-		[]string{"config"}, []string{"crawl", "focus", "importance", "web/normalize", "web/scope"},
+		[]string{"config"}, []string{"crawl", "focus", "importance", "store/upload", "web/normalize", "web/scope"},
 		"flags become values; it starts nothing",
 	},
 	{
@@ -331,7 +335,7 @@ var table = []rule{
 		"it judges addresses by flags, settings and peers, and connects to none",
 	},
 	{
-		[]string{"node/outputs"}, []string{"config", "crawl", "frontier", "node/datadir", "node/disk", "pipeline", "store/archive", "store/derived", "web/htmlparse"},
+		[]string{"node/outputs"}, []string{"config", "crawl", "frontier", "node/datadir", "node/disk", "node/uploads", "pipeline", "store/archive", "store/derived", "store/upload", "web/htmlparse"},
 		"it joins the stores of the archive and of derived files to the pipeline and to the disk's room",
 	},
 	{

@@ -139,6 +139,12 @@ type Output struct {
 	Derive []string `group:"output" placeholder:"LIST" help:"Also write, under <data-dir>/derived: pages, links, hosts and text, comma-separated, or all (default: none)." live:"start"`
 	// LogSkipped is the fraction of skipped URLs that is logged with the reason.
 	LogSkipped float64 `name:"log-skipped" group:"output" placeholder:"0..1" default:"0.01" help:"Fraction of the skipped URLs that is logged with the reason, under <data-dir>/derived; 0: none, 1: all." live:"start"`
+	// Upload is s3://bucket/prefix, or "".
+	Upload string `group:"output" placeholder:"s3://BUCKET/PREFIX" help:"Copy finished archive files, indexes and derived files to an object store; credentials as AWS tools take them." live:"start"`
+	// UploadEndpoint is the URL of a store that is not Amazon S3.
+	UploadEndpoint string `name:"upload-endpoint" group:"output" placeholder:"URL" help:"The store's address, such as http://127.0.0.1:9000 (default: Amazon S3)." live:"start"`
+	// KeepLocal is all, index, none or a size.
+	KeepLocal string `name:"keep-local" group:"output" placeholder:"all|index|none|SIZE" default:"all" help:"Which files stay on the disk once the store has them, verified: all, the indexes, none, or the indexes and the newest files up to this size." live:"start"`
 	// Sync makes every acknowledgement wait for the disk.
 	Sync bool `group:"output" help:"fsync before each acknowledgement, against power loss; otherwise once a second." live:"start"`
 }

@@ -169,6 +169,7 @@ func (c *Config) validateOutputAndLimits() error {
 		checkWord("warc-compression", c.WARCCompression, "gzip", "zstd"),
 		checkSize("warc-size", c.WARCSize, minWARCSize),
 		c.validateDerive(),
+		c.validateUpload(),
 		c.validateNormalize(),
 		c.validateFocus(),
 		checkRange("max-depth", int64(c.MaxDepth), 0, 1<<30),

@@ -389,8 +389,18 @@ type OutputStatus struct {
 	DerivedBytesTotal      int64 `json:"derived_bytes_total"`
 	IndexBytesTotal        int64 `json:"index_bytes_total"` // of the CDXJ indexes beside the files
 	// Growth of the archives over the last seconds. RecordsPerSecond counts responses and revisits.
-	WARCBytesPerSecond float64 `json:"warc_bytes_per_second"`
-	RecordsPerSecond   float64 `json:"records_per_second"`
+	WARCBytesPerSecond float64      `json:"warc_bytes_per_second"`
+	RecordsPerSecond   float64      `json:"records_per_second"`
+	Upload             UploadStatus `json:"upload"`
+}
+
+// UploadStatus describes the copies in an object store (--upload); without one all is 0.
+type UploadStatus struct {
+	QueuedFiles int64 `json:"queued_files"` // finished, and not in the store yet
+	BytesTotal  int64 `json:"bytes_total"`  // in the store, verified
+	FailedTotal int64 `json:"failed_total"` // attempts since the nodes started
+	// BehindSeconds is how long the oldest of the queued files has been finished.
+	BehindSeconds float64 `json:"behind_seconds"`
 }
 
 // NodeStatus is one node's block. A node that cannot be reached is shown with its last data;

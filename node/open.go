@@ -267,7 +267,7 @@ func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membe
 // openOutputs opens the archive and what is derived.
 func (n *Node) openOutputs() (err error) {
 	n.outputs, err = outputs.Open(outputs.Options{Node: n.id, Version: n.version, Dir: n.dir, Config: &n.cfg, Settings: n.settings, Space: n.space,
-		Running: func() context.Context { return n.running }, NoIndex: n.bare, Log: n.log,
+		Running: func() context.Context { return n.running }, NoIndex: n.bare, Cluster: n.clusterID, Log: n.log,
 		LastTry: func(v crawl.Visit) (failures int, last bool) {
 			s := n.engine.Load().dispatcher.HostState(v)
 			return s.Failures, s.LastTry
@@ -294,15 +294,17 @@ func (n *Node) openDisk(freeBytes func(path string) (int64, error)) {
 		}})
 }
 
-func (n *Node) openPeers() {
-	cluster := func() string {
-		if v := n.members.Snapshot().View; v != nil {
-			return string(v.Cluster.ID)
-		}
-		return ""
+// clusterID is "" until a view is known.
+func (n *Node) clusterID() string {
+	if v := n.members.Snapshot().View; v != nil {
+		return string(v.Cluster.ID)
 	}
-	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: cluster, Rules: n.spread.Stamp, Dial: n.network.Dialer(), Ended: n.streamEnded}
-	so := peer.ServerOptions{Self: string(n.id), Boot: uint64(n.members.Self().Boot), Protocol: protocolVersion, Cluster: cluster, Handler: handler{n}, Logger: n.log}
+	return ""
+}
+
+func (n *Node) openPeers() {
+	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: n.clusterID, Rules: n.spread.Stamp, Dial: n.network.Dialer(), Ended: n.streamEnded}
+	so := peer.ServerOptions{Self: string(n.id), Boot: uint64(n.members.Self().Boot), Protocol: protocolVersion, Cluster: n.clusterID, Handler: handler{n}, Logger: n.log}
 	if n.keys.ring != nil {
 		po.TLS, so.TLS = n.keys.ring.ClientTLS, n.keys.ring.ServerTLS()
 	}

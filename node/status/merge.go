@@ -175,6 +175,10 @@ func addHistory(s *crawl.Status, n *Node) {
 	o.DerivedFiles += b.Output.DerivedFiles
 	o.DerivedBytesTotal += b.Output.DerivedBytesTotal
 	o.ContentUnansweredTotal += b.Output.ContentUnansweredTotal
+	o.Upload.QueuedFiles += b.Output.Upload.QueuedFiles
+	o.Upload.BytesTotal += b.Output.Upload.BytesTotal
+	o.Upload.FailedTotal += b.Output.Upload.FailedTotal
+	o.Upload.BehindSeconds = max(o.Upload.BehindSeconds, b.Output.Upload.BehindSeconds)
 	switch {
 	case n.Forgotten:
 		o.WARCFilesLost += b.Output.WARCFiles

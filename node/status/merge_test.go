@@ -113,7 +113,7 @@ func TestTotalsOfTheDeadStay(t *testing.T) {
 			b := &p.Nodes[i].Block
 			b.DNS = crawl.DNSStatus{Lookups: 1, Hits: 2, NegativeHits: 3, StaleServed: 4, Failures: 5}
 			b.Links = crawl.LinkStatus{Local: 6, Forwarded: 7, SuppressedBySentCache: 8}
-			b.Output = crawl.OutputStatus{WARCFiles: 9, WARCBytesTotal: 10, IndexBytesTotal: 11, DerivedFiles: 12, DerivedBytesTotal: 13, ContentUnansweredTotal: 14}
+			b.Output = crawl.OutputStatus{WARCFiles: 9, WARCBytesTotal: 10, IndexBytesTotal: 11, DerivedFiles: 12, DerivedBytesTotal: 13, ContentUnansweredTotal: 14, Upload: crawl.UploadStatus{QueuedFiles: 15, BytesTotal: 16, FailedTotal: 17, BehindSeconds: 18}}
 		}
 		return p
 	}
