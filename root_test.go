@@ -75,8 +75,12 @@ var table = []rule{
 		"they read what an index says; where it lies, and what the records have, is their callers'",
 	},
 	{
-		[]string{"store/wacz", "store/upload"}, nil,
-		"they pack or copy bytes that they are given, and know nothing of crawls",
+		[]string{"store/wacz", "store/s3test"}, nil,
+		"they pack or keep bytes that they are given, and know nothing of crawls",
+	},
+	{
+		[]string{"store/upload"}, []string{"store/s3test"},
+		"it copies files that it is given, and knows nothing of crawls; its tests have a store of their own",
 	},
 	{
 		[]string{"node/uploads"}, []string{"crawl", "store/archive", "store/upload"},

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"crawlnode/simweb"
-	"crawlnode/store/upload/s3test"
+	"crawlnode/store/s3test"
 )
 
 // TestUploads: three nodes copy what they finish to a store that fails one request in five, and remove it; one node is killed again and

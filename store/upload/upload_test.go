@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"crawlnode/store/upload/s3test"
+	"crawlnode/store/s3test"
 )
 
 func TestParseTarget(t *testing.T) {

@@ -1,5 +1,3 @@
-// Package s3test is an object store for tests: the part of the S3 protocol that uploads need, in memory, with faults. It checks no
-// signature, but the digests that come with each body.
 package s3test
 
 import (
@@ -88,6 +86,7 @@ type failure struct {
 	status  int
 }
 
+// ServeHTTP answers a request.
 func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
