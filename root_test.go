@@ -79,6 +79,14 @@ var table = []rule{
 		"it carries lines to other systems, whatever they say",
 	},
 	{
+		[]string{"store/newest", "store/table"}, []string{"store/archive"},
+		"they read what an index says; where it lies, and what the records have, is their callers'",
+	},
+	{
+		[]string{"store/wacz"}, nil,
+		"it packs bytes, lines and pages that it is given",
+	},
+	{
 		[]string{"store/derived"}, []string{"crawl", "web/htmlparse", "web/urlnorm", "store/files"},
 		"it writes down what was read of a page and knows neither fetching nor the archive",
 	},
@@ -107,8 +115,16 @@ var table = []rule{
 		"it reads one snapshot and changes nothing",
 	},
 	{
-		[]string{"frontier/cash"}, []string{"crawl", "importance", "web/urlnorm", "frontier/commit", "frontier/layout", "frontier/reader", "frontier/storage"},
+		[]string{"frontier/order"}, []string{"crawl", "importance", "web/urlnorm", "frontier/layout", "frontier/reader", "frontier/storage"},
+		"it says where a queued URL waits; the frontier moves it",
+	},
+	{
+		[]string{"frontier/cash"}, []string{"crawl", "importance", "web/urlnorm", "frontier/commit", "frontier/layout", "frontier/order", "frontier/reader", "frontier/storage"},
 		"it plans what becomes of a partition's cash, and asks the writer to carry it out",
+	},
+	{
+		[]string{"frontier/contents"}, []string{"crawl", "frontier/commit", "frontier/layout", "frontier/reader"},
+		"it remembers payloads beside the URLs, in the same writes",
 	},
 	{
 		[]string{"frontier/due"}, []string{"crawl", "recrawl", "frontier/layout", "frontier/reader"},
@@ -135,7 +151,7 @@ var table = []rule{
 		"it reads the stores of nodes that do not run, which its tests fill with a frontier",
 	},
 	{
-		[]string{"frontier"}, []string{"crawl", "importance", "recrawl", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
+		[]string{"frontier"}, []string{"crawl", "importance", "recrawl", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/contents", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/order", "frontier/reader", "frontier/filters"},
 		"one node's engine knows no cluster",
 	},
 	{
@@ -283,7 +299,7 @@ var table = []rule{
 		"it joins the pure recrawl to the frontier's writes; the price reaches it as a function, and it keeps nothing",
 	},
 	{
-		[]string{"node/ranking"}, []string{"crawl", "frontier", "frontier/cash", "frontier/commit", "frontier/layout", "handoff", "importance", "peer", "web/urlnorm"},
+		[]string{"node/ranking"}, []string{"crawl", "frontier", "frontier/cash", "frontier/commit", "frontier/layout", "frontier/order", "handoff", "importance", "peer", "web/urlnorm"},
 		"it carries credits between partitions; what they are worth is package importance's",
 	},
 	{
@@ -387,6 +403,10 @@ var table = []rule{
 	{
 		[]string{"cli/pagefiles"}, []string{"api/client", "api/plaintext", "cli/command", "crawl", "store/archive", "store/mirror", "web/normalize"},
 		"it reads archives, through a node or from a folder, and writes what package mirror makes of them",
+	},
+	{
+		[]string{"cli/export"}, []string{"api/client", "api/plaintext", "cli/command", "cli/pagefiles", "cli/remote", "crawl", "store/archive", "store/newest", "store/readback", "store/table", "store/wacz", "web/htmlparse", "web/urlnorm"},
+		"its verbs read archives, through a node or from folders, and write them in the forms of others",
 	},
 	{
 		[]string{"cli/graph"}, []string{"api/plaintext", "cli/command", "importance/pagerank", "store/linkgraph"},

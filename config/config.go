@@ -106,7 +106,7 @@ type Scope struct {
 	// Normalize are names of rules of web/normalize.
 	Normalize []string `group:"scope" placeholder:"RULE" help:"Rules that make URLs of one page equal: sort-query, index-files, trailing-slash, session-ids, www; the founding node's, for the crawl's life." live:"founding"`
 	// Priority are weights in the form of importance.ParseWeights.
-	Priority string `group:"scope" placeholder:"WEIGHTS" default:"importance=0.3,authority=0.25,change=0.2,depth=0.15,freshness=0.1" help:"Weights of a queued URL's score, each 0 to 1; what is left out weighs 0. The queue is still ordered by depth alone. Weights of importance or authority other than the default have importance by links measured and shown." live:"cluster"`
+	Priority string `group:"scope" placeholder:"WEIGHTS" default:"importance=0.3,authority=0.25,change=0.2,depth=0.15,freshness=0.1" help:"Weights of a queued URL's score, each 0 to 1; what is left out weighs 0. The queue is ordered by it when weights other than the default are given (of more than depth), or with --recrawl; otherwise by depth. Weights of importance or authority other than the default have importance by links measured." live:"cluster"`
 }
 
 // Politeness defines how web servers are treated.

@@ -24,6 +24,7 @@ type Backend interface {
 	DescribeHost(ctx context.Context, host string) (*crawl.HostReport, error)
 	ExplainURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error)
 	ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error)
+	Captures(ctx context.Context, url string) (*crawl.CapturesReport, error)
 	OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error)
 	Events(ctx context.Context, after uint64, limit int) ([]crawl.Event, error)
 	CrawlConfig(ctx context.Context) (crawl.CrawlReport, error)
