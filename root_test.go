@@ -71,6 +71,14 @@ var table = []rule{
 		"it reads archives, through a node or from a folder, and changes nothing",
 	},
 	{
+		[]string{"store/derived/follow"}, []string{"crawl", "store/derived", "store/files", "web/urlnorm"},
+		"it reads what package derived writes",
+	},
+	{
+		[]string{"store/sink"}, []string{"crawl"},
+		"it carries lines to other systems, whatever they say",
+	},
+	{
 		[]string{"store/newest", "store/table"}, []string{"store/archive"},
 		"they read what an index says; where it lies, and what the records have, is their callers'",
 	},
@@ -307,6 +315,10 @@ var table = []rule{
 		"it carries links between the frontier and the peers; views, settings and the other ends of a page reach it through interfaces that it declares",
 	},
 	{
+		[]string{"node/sinks"}, []string{"crawl", "store/derived", "store/derived/follow", "store/files", "store/sink"},
+		"it joins the list of pages to the sinks; where a sink is, and what a page is, is not its concern",
+	},
+	{
 		[]string{"node/tracing"}, []string{"crawl", "frontier", "node/links", "peer", "pipeline", "web/scope", "web/urlnorm"},
 		"it decorates interfaces that others declare, and decides nothing",
 	},
@@ -360,7 +372,7 @@ var table = []rule{
 	},
 	{
 		[]string{"node/report"}, []string{"config", "crawl", "dnscache", "frontier", "frontier/storage", "handoff", "membership", "metrics", "scheduler", "web/scope",
-			"node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/finish", "node/heartbeat", "node/links", "node/outputs", "node/resources", "node/revisits", "node/status", "node/transfer"},
+			"node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/finish", "node/heartbeat", "node/links", "node/outputs", "node/resources", "node/revisits", "node/sinks", "node/status", "node/transfer"},
 		"it reads every part of a node for its status and its metrics, and changes none",
 	},
 	{

@@ -136,6 +136,8 @@ type Output struct {
 	// WARCCompression is gzip or zstd.
 	WARCCompression string `name:"warc-compression" group:"output" placeholder:"gzip|zstd" default:"gzip" help:"Compression of new archive files: .warc.gz or .warc.zst." live:"start"`
 	// Derive lists the derived outputs: pages, links, hosts, text, or all.
+	// Sinks are the targets of results (package sink).
+	Sinks  []string `name:"sink" sep:"none" group:"output" placeholder:"file:PATH|kafka://...|nats://..." help:"Also send a result for each page there, at least once, in the order of each host: file:PATH, kafka://HOST:PORT/TOPIC or nats://HOST:PORT/SUBJECT (JetStream); repeatable; implies --derive pages." live:"start"`
 	Derive []string `group:"output" placeholder:"LIST" help:"Also write, under <data-dir>/derived: pages, links, hosts and text, comma-separated, or all (default: none)." live:"start"`
 	// LogSkipped is the fraction of skipped URLs that is logged with the reason.
 	LogSkipped float64 `name:"log-skipped" group:"output" placeholder:"0..1" default:"0.01" help:"Fraction of the skipped URLs that is logged with the reason, under <data-dir>/derived; 0: none, 1: all." live:"start"`

@@ -154,6 +154,7 @@
 //
 // People, operators, strangers:
 //
+//	results for sinks        the lists of pages on disk; the disk's limits; always, the last 500 come again
 //	spans of traces          8,192; the next are lost; not needed
 //	events                   1,000; the oldest are forgotten; not needed
 //	top hosts                5 orders of 100, for 1 s; not needed

@@ -30,6 +30,7 @@ import (
 	"crawlnode/node/outputs"
 	"crawlnode/node/report"
 	"crawlnode/node/resources"
+	"crawlnode/node/sinks"
 	"crawlnode/node/transfer"
 	"crawlnode/peer"
 	"crawlnode/store/archive"
@@ -109,6 +110,9 @@ func Open(o Options) (_ *Node, err error) {
 	}
 	if err = n.openOutputs(); err != nil {
 		return nil, err
+	}
+	if n.sinks, err = sinks.Open(n.cfg.Sinks, n.dir.Join("derived"), n.dir.Join("sinks"), n.log); err != nil {
+		return nil, datadir.Failed("open the sinks", err)
 	}
 	if err = n.openTraces(); err != nil {
 		return nil, err
@@ -348,7 +352,7 @@ func (n *Node) close() {
 		n.dns.Close()
 	}
 	if n.outputs != nil {
-		errs = append(errs, n.outputs.Close())
+		errs = append(errs, n.outputs.Close(), n.sinks.Finish())
 	}
 	switch {
 	case n.front != nil:

@@ -99,7 +99,7 @@ func (o *Outputs) openArchive() error {
 // other nodes may write other ones.
 func (o *Outputs) openDerived() error {
 	path, c := o.o.Dir.Join("derived"), o.o.Config
-	asked := len(c.Derive) > 0 || c.LogSkipped > 0
+	asked := len(c.Derive)+len(c.Sinks) > 0 || c.LogSkipped > 0
 	if _, err := os.Lstat(path); !asked && errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -23,7 +23,7 @@ func (o *Outputs) openUploads() error {
 	if err != nil {
 		return datadir.Usage(fmt.Errorf("--upload: %w", err))
 	}
-	if o.uploads, err = uploads.Open(uploads.Options{Dir: o.o.Dir.Path(), Node: o.o.Node, Cluster: o.o.Cluster, Target: target, Keep: keep, Store: store, Log: o.o.Log}); err != nil {
+	if o.uploads, err = uploads.Open(uploads.Options{Dir: o.o.Dir.Path(), Node: o.o.Node, Cluster: o.o.Cluster, Target: target, Keep: keep, Store: store, Followed: len(o.o.Config.Sinks) > 0, Log: o.o.Log}); err != nil {
 		return datadir.Failed("open the list of uploads", err)
 	}
 	o.archive = uploadedArchive{o.archive, o.uploads}

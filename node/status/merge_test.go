@@ -3,6 +3,7 @@ package status
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -138,7 +139,7 @@ func TestTotalsOfTheDeadStay(t *testing.T) {
 			t.Errorf("%s: %+v, want %d files away, %d lost", name, o, c.away, c.lost)
 		}
 		o.WARCFilesAway, o.WARCBytesAway, o.WARCFilesLost, o.WARCBytesLost = 0, 0, 0, 0
-		if o != before.Output {
+		if !reflect.DeepEqual(o, before.Output) {
 			t.Errorf("%s: output %+v, want %+v", name, o, before.Output)
 		}
 	}

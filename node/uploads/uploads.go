@@ -34,13 +34,14 @@ type Store interface {
 
 // Options are what the package needs. All but Log are required.
 type Options struct {
-	Dir     string // the data directory
-	Node    crawl.NodeID
-	Cluster func() string // the cluster's id; "": it is not known yet
-	Target  upload.Target
-	Keep    upload.Keep
-	Store   Store
-	Log     *slog.Logger
+	Dir      string // the data directory
+	Node     crawl.NodeID
+	Cluster  func() string // the cluster's id; "": it is not known yet
+	Target   upload.Target
+	Keep     upload.Keep
+	Store    Store
+	Followed bool // the lists of pages are read from the disk by others: they stay
+	Log      *slog.Logger
 }
 
 // Uploads keeps the store up to date. Open makes it.
@@ -220,14 +221,14 @@ func (u *Uploads) send(ctx context.Context, file *upload.File) (sent bool, err e
 	return true, u.journal.Add(upload.Entry{File: file.Name, Key: key, Bytes: file.Bytes, Tag: tag, At: time.Now().UTC()})
 }
 
-// drop removes files that the store has. One whose size is not what was sent stays.
+// drop removes files that the store has. One that is followed, or whose size is not what was sent, stays.
 func (u *Uploads) drop(files []upload.File) error {
 	for i := range files {
 		sent, ok := u.journal.Get(files[i].Name)
 		if !ok {
 			panic("BUG: " + files[i].Name + " was to be removed and is not in the store")
 		}
-		if sent.Bytes != files[i].Bytes {
+		if sent.Bytes != files[i].Bytes || u.o.Followed && strings.HasPrefix(files[i].Name, "derived/pages-") {
 			continue
 		}
 		if err := os.Remove(filepath.Join(u.o.Dir, filepath.FromSlash(files[i].Name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
