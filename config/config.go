@@ -104,6 +104,8 @@ type Scope struct {
 	FocusMin float64 `name:"focus-min" group:"scope" placeholder:"0..1" default:"0" help:"With --focus: pages that fit less than this pass no links on; seeds always do." live:"cluster"`
 	// Normalize are names of rules of web/normalize.
 	Normalize []string `group:"scope" placeholder:"RULE" help:"Rules that make URLs of one page equal: sort-query, index-files, trailing-slash, session-ids, www; the founding node's, for the crawl's life." live:"founding"`
+	// Index is off or on.
+	Index string `group:"output" placeholder:"off|on" default:"off" help:"Index pages while they are crawled, for crawlnode search and /api/v1/search: on, those that are fetched from then on." live:"cluster"`
 	// Priority are weights in the form of importance.ParseWeights.
 	Priority string `group:"scope" placeholder:"WEIGHTS" default:"importance=0.3,authority=0.25,change=0.2,depth=0.15,freshness=0.1" help:"Weights of a queued URL's score, each 0 to 1; what is left out weighs 0. The queue is still ordered by depth alone. Weights of importance or authority other than the default have importance by links measured and shown." live:"cluster"`
 }

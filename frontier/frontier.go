@@ -12,6 +12,7 @@ import (
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/due"
 	"crawlnode/frontier/storage"
+	"crawlnode/frontier/texts"
 )
 
 // Frontier is one node's store of URLs. All methods may be called from many
@@ -19,9 +20,10 @@ import (
 // context bounds the wait for a place in the queue, and for space on the disk; what
 // was accepted is waited for. They return ErrStopped when Run has ended.
 type Frontier struct {
-	*cash.Keeper // importance
-	w            *commit.Writer
-	o            commit.Options
+	*cash.Keeper  // importance
+	*texts.Reader // documents for the index
+	w             *commit.Writer
+	o             commit.Options
 	// judge plans the next visits of pages; nil: none are planned.
 	judge    Judge
 	dueHeads due.Heads
@@ -40,7 +42,7 @@ func New(kv storage.KV, o commit.Options) (*Frontier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, Keeper: cash.NewKeeper(w)}, nil
+	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, Keeper: cash.NewKeeper(w), Reader: texts.NewReader(w)}, nil
 }
 
 // group is a group of the writer's, as operations on URLs use it.

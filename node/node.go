@@ -28,6 +28,7 @@ import (
 	"crawlnode/node/events"
 	"crawlnode/node/finish"
 	"crawlnode/node/heartbeat"
+	"crawlnode/node/indexer"
 	"crawlnode/node/inspect"
 	"crawlnode/node/links"
 	"crawlnode/node/network"
@@ -131,6 +132,8 @@ type Node struct {
 	finisher  *finish.Finisher
 	revisits  *revisits.Keeper
 	ranking   *ranking.Keeper
+	indexer   *indexer.Indexer
+	searcher  *indexer.Searcher
 	inspector *inspect.Inspector
 	contents  *contents.Index
 	elsewhere *dispatch.Elsewhere

@@ -118,6 +118,7 @@ func Open(o Options) (_ *Node, err error) {
 	n.openLinks()
 	n.openFinish()
 	n.openInspector()
+	n.openIndexer()
 	n.contents, n.elsewhere = n.newContents(), n.newElsewhere()
 	n.openReport()
 	n.openDrain()

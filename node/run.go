@@ -156,6 +156,7 @@ func (n *Node) lead(ctx context.Context) error {
 	group.Go(func() error { return n.clocks.Run(ctx) })
 	group.Go(func() error { return n.outbox.Run(ctx) })
 	group.Go(func() error { return n.rankingRun(ctx) })
+	group.Go(func() error { return n.indexer.Run(ctx) })
 	group.Go(func() error { return n.permits.Run(ctx) })
 	group.Go(func() error { return n.finisher.Run(ctx) })
 	group.Go(func() error { return n.revisitRun(ctx) })
