@@ -42,7 +42,8 @@ func (s *Searcher) Search(ctx context.Context, q crawl.SearchQuery) (*crawl.Sear
 	ctx, cancel := context.WithTimeout(ctx, questionTime)
 	defer cancel()
 	began := s.x.o.Now()
-	r := search.Request{Text: strings.ToValidUTF8(q.Query, "\uFFFD"), Page: q.Page, Size: q.Size, Now: began}
+	// A day is one moment for freshness: so the pages of results, and the nodes, agree for that long.
+	r := search.Request{Text: strings.ToValidUTF8(q.Query, "\uFFFD"), Page: q.Page, Size: q.Size, Now: began.UTC().Truncate(24 * time.Hour)}
 	failed := map[crawl.NodeID]bool{}
 	g := newGather(s.x, failed)
 	page, err := search.Search(ctx, g, r)
