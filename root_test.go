@@ -71,6 +71,14 @@ var table = []rule{
 		"it reads archives, through a node or from a folder, and changes nothing",
 	},
 	{
+		[]string{"store/newest", "store/table"}, []string{"store/archive"},
+		"they read what an index says; where it lies, and what the records have, is their callers'",
+	},
+	{
+		[]string{"store/wacz"}, nil,
+		"it packs bytes, lines and pages that it is given",
+	},
+	{
 		[]string{"store/derived"}, []string{"crawl", "web/htmlparse", "web/urlnorm", "store/files"},
 		"it writes down what was read of a page and knows neither fetching nor the archive",
 	},
@@ -127,12 +135,20 @@ var table = []rule{
 		"it reads one snapshot and changes nothing",
 	},
 	{
-		[]string{"frontier/cash"}, []string{"crawl", "importance", "web/urlnorm", "frontier/commit", "frontier/layout", "frontier/reader", "frontier/storage"},
+		[]string{"frontier/order"}, []string{"crawl", "importance", "web/urlnorm", "frontier/layout", "frontier/reader", "frontier/storage"},
+		"it says where a queued URL waits; the frontier moves it",
+	},
+	{
+		[]string{"frontier/cash"}, []string{"crawl", "importance", "web/urlnorm", "frontier/commit", "frontier/layout", "frontier/order", "frontier/reader", "frontier/storage"},
 		"it plans what becomes of a partition's cash, and asks the writer to carry it out",
 	},
 	{
 		[]string{"frontier/texts"}, []string{"crawl", "frontier/commit", "frontier/layout", "frontier/reader"},
 		"it keeps the documents of pages as bytes; what is in them the index knows",
+	},
+	{
+		[]string{"frontier/contents"}, []string{"crawl", "frontier/commit", "frontier/layout", "frontier/reader"},
+		"it remembers payloads beside the URLs, in the same writes",
 	},
 	{
 		[]string{"frontier/due"}, []string{"crawl", "recrawl", "frontier/layout", "frontier/reader"},
@@ -159,7 +175,7 @@ var table = []rule{
 		"it reads the stores of nodes that do not run, which its tests fill with a frontier",
 	},
 	{
-		[]string{"frontier"}, []string{"crawl", "importance", "recrawl", "web/urlnorm", "frontier/texts", "frontier/cash", "frontier/commit", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
+		[]string{"frontier"}, []string{"crawl", "importance", "recrawl", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/contents", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/order", "frontier/reader", "frontier/filters", "frontier/texts"},
 		"one node's engine knows no cluster",
 	},
 	{
@@ -243,7 +259,11 @@ var table = []rule{
 		"a report in other words; what it counts it reads through a function that it is given",
 	},
 	{
-		[]string{"api"}, []string{"api/analysis", "api/dashboard", "api/plaintext", "api/search", "api/urllist", "crawl", "metrics", "door"},
+		[]string{"api/captures"}, []string{"crawl", "store/archive", "web/urlnorm"},
+		"it selects and prints lines of an index; where those come from is a function that it is given",
+	},
+	{
+		[]string{"api"}, []string{"api/analysis", "api/captures", "api/dashboard", "api/plaintext", "api/search", "api/urllist", "crawl", "metrics", "door"},
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
@@ -311,12 +331,16 @@ var table = []rule{
 		"it brings documents into the node's index and asks those of all nodes; calls and rules are functions that it is given",
 	},
 	{
-		[]string{"node/ranking"}, []string{"crawl", "frontier", "frontier/cash", "frontier/commit", "frontier/layout", "handoff", "importance", "peer", "web/urlnorm"},
+		[]string{"node/ranking"}, []string{"crawl", "frontier", "frontier/cash", "frontier/commit", "frontier/layout", "frontier/order", "handoff", "importance", "peer", "web/urlnorm"},
 		"it carries credits between partitions; what they are worth is package importance's",
 	},
 	{
 		[]string{"node/links"}, []string{"crawl", "frontier", "handoff", "peer", "pipeline", "ring", "web/normalize", "web/scope", "web/urlnorm"},
 		"it carries links between the frontier and the peers; views, settings and the other ends of a page reach it through interfaces that it declares",
+	},
+	{
+		[]string{"node/tracing"}, []string{"crawl", "frontier", "node/links", "peer", "pipeline", "web/scope", "web/urlnorm"},
+		"it decorates interfaces that others declare, and decides nothing",
 	},
 	{
 		[]string{"node/transfer"}, []string{"crawl", "frontier", "handoff", "membership", "node/datadir", "peer"},
@@ -411,6 +435,10 @@ var table = []rule{
 	{
 		[]string{"cli/pagefiles"}, []string{"api/client", "api/plaintext", "cli/command", "crawl", "store/archive", "store/mirror", "web/normalize"},
 		"it reads archives, through a node or from a folder, and writes what package mirror makes of them",
+	},
+	{
+		[]string{"cli/export"}, []string{"api/client", "api/plaintext", "cli/command", "cli/pagefiles", "cli/remote", "crawl", "store/archive", "store/newest", "store/readback", "store/table", "store/wacz", "web/htmlparse", "web/urlnorm"},
+		"its verbs read archives, through a node or from folders, and write them in the forms of others",
 	},
 	{
 		[]string{"cli/graph"}, []string{"api/plaintext", "cli/command", "importance/pagerank", "store/linkgraph"},

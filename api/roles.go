@@ -29,6 +29,8 @@ var roles = map[string]crawl.Role{
 	"GET /api/v1/search":                   crawl.RoleRead,
 	"GET /opensearch.xml":                  crawl.RoleRead,
 	"GET /api/v1/cdxj":                     crawl.RoleRead,
+	"GET /api/v1/captures":                 crawl.RoleRead,
+	"GET /cdx":                             crawl.RoleRead,
 	"GET /api/v1/captures/{file}/{offset}": crawl.RoleRead,
 	"GET /api/v1/crawl":                    crawl.RoleRead,
 	"GET /api/v1/audit":                    crawl.RoleRead,

@@ -19,6 +19,7 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/demo"
 	"crawlnode/cli/doctor"
+	"crawlnode/cli/export"
 	"crawlnode/cli/focus"
 	"crawlnode/cli/graph"
 	"crawlnode/cli/help"
@@ -46,7 +47,7 @@ type grammar struct {
 	Cat        catVerb             `cmd:"" help:"Print what was stored of a URL: body, header or text."`
 	Hosts      hostsVerbs          `cmd:"" help:"Show one host: its queue and its politeness."`
 	Scope      scopeVerbs          `cmd:"" help:"Try a URL against the scope."`
-	Export     exportVerbs         `cmd:"" help:"Write what the crawl has left behind."`
+	Export     export.Verbs        `cmd:"" help:"Write what the crawl has left behind."`
 	Graph      graph.Verbs         `cmd:"" help:"Compute what the links say of pages and hosts."`
 	Focus      focus.Verbs         `cmd:"" help:"Make the topic model of a focused crawl, and try it on pages."`
 	WARC       warcfiles.Verbs     `cmd:"" name:"warc" help:"List, extract and verify the records of WARC files."`

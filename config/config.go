@@ -58,6 +58,7 @@ type Node struct {
 	DebugAddr string `name:"debug-addr" group:"node" placeholder:"ADDR" help:"Serve Go's profiles (pprof) at this loopback address (default: off)." live:"start"`
 	LogLevel  string `name:"log-level" group:"node" placeholder:"debug|info|warn|error" default:"info" help:"Minimum level of log messages." live:"SIGHUP"`
 	LogFormat string `name:"log-format" group:"node" placeholder:"auto|text|json" default:"auto" help:"auto: text on a terminal, JSON otherwise." live:"start"`
+	Traces    `embed:""`
 }
 
 // Cluster has the settings by which nodes find, trust and replace each other.
@@ -107,7 +108,7 @@ type Scope struct {
 	// Index is off or on.
 	Index string `group:"output" placeholder:"off|on" default:"off" help:"Index pages while they are crawled, for crawlnode search and /api/v1/search: on, those that are fetched from then on." live:"cluster"`
 	// Priority are weights in the form of importance.ParseWeights.
-	Priority string `group:"scope" placeholder:"WEIGHTS" default:"importance=0.3,authority=0.25,change=0.2,depth=0.15,freshness=0.1" help:"Weights of a queued URL's score, each 0 to 1; what is left out weighs 0. The queue is still ordered by depth alone. Weights of importance or authority other than the default have importance by links measured and shown." live:"cluster"`
+	Priority string `group:"scope" placeholder:"WEIGHTS" default:"importance=0.3,authority=0.25,change=0.2,depth=0.15,freshness=0.1" help:"Weights of a queued URL's score, each 0 to 1; what is left out weighs 0. The queue is ordered by it when weights other than the default are given (of more than depth), or with --recrawl; otherwise by depth. Weights of importance or authority other than the default have importance by links measured." live:"cluster"`
 }
 
 // Politeness defines how web servers are treated.

@@ -38,6 +38,7 @@ func (c *Config) Validate() error {
 		c.validatePoliteness(),
 		c.validateOutputAndLimits(),
 		c.validateRevisits(),
+		c.validateTraces(),
 	)
 }
 

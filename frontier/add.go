@@ -262,8 +262,13 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 		return Refused
 	}
 	rec := crawl.Record{Item: itemOf(t), State: crawl.Queued}
+	q := layout.QueueEntry{Probe: found.probe}
+	if o := pg.f.Order(); o != nil {
+		pg.score(o, t, e, &q, &rec.Item)
+	}
 	pg.take(e, host, &rec.Item)
-	if entry := layout.EncodeQueued(&rec.Item, false, found.probe); e.Fresh && len(entry) <= layout.MaxInline {
+	q.Item = rec.Item
+	if entry := q.Encode(); e.Fresh && len(entry) <= layout.MaxInline {
 		e.Inline = &layout.InlineURL{Band: rec.Band, Seq: rec.Seq, Entry: entry}
 	} else {
 		pg.Set(layout.AppendQueueKey(nil, host, rec.Band, rec.Seq), entry)

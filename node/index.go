@@ -8,27 +8,18 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/node/indexer"
 	"crawlnode/peer"
-	"crawlnode/store/search"
 )
 
 // This file fits package indexer to the rest of the node.
 
 func (n *Node) openIndexer() {
-	n.indexer = indexer.New(indexer.Options{Self: n.id, Dir: n.dir.Join("index"), Open: n.openIndex, Store: n.front, Rules: n.indexRules, Partitions: n.partitions,
-		Holders: n.holdersOf, Documents: n.documents, Now: time.Now, Log: n.log,
+	n.indexer = indexer.New(indexer.Options{Self: n.id, Dir: n.dir.Join("index"), Store: n.front, Rules: n.indexRules, Partitions: n.partitions,
+		Holders: n.holdersOf, Documents: func() int64 { return n.peers.Texts() + n.front.Totals().Texts }, Now: time.Now, Log: n.log,
 		Call: func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
 			reply, err := peer.Call(ctx, n.pool, n.target(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Search)
 			return reply.GetPayload(), err
 		}})
 	n.searcher = indexer.NewSearcher(n.indexer)
-}
-
-func (n *Node) openIndex(dir string) (indexer.Index, bool, error) {
-	x, repair, err := search.Open(dir, search.Options{Log: n.log})
-	if err != nil {
-		return nil, false, err
-	}
-	return x, repair.Damaged() || x.Size().Documents == 0, nil
 }
 
 func (n *Node) indexRules() indexer.Rules {
@@ -50,16 +41,6 @@ func (n *Node) holdersOf(p crawl.Partition) []crawl.NodeID {
 		ids = append(append(ids, t.Owner(p)), t.Replicas(p)...)
 	}
 	return ids
-}
-
-// documents sums what the members last said that they have for the index.
-func (n *Node) documents() (sum int64) {
-	for id, info := range n.peers.All() {
-		if info.Held != nil && id != n.id {
-			sum += info.Block.Counters.Texts
-		}
-	}
-	return sum + n.front.Totals().Texts
 }
 
 // Search answers a question over the whole cluster: indexer.Searcher.Search.

@@ -72,6 +72,22 @@ func (n *Node) WriteIndex(ctx context.Context, out io.Writer) error {
 	return n.inspector.WriteIndex(ctx, out)
 }
 
+// Captures lists what is stored of a URL: inspect.Inspector.Captures.
+func (n *Node) Captures(ctx context.Context, url string) (*crawl.CapturesReport, error) {
+	if ok, _ := n.Ready(); !ok {
+		return nil, ErrNotReady
+	}
+	return n.inspector.Captures(ctx, url)
+}
+
+// EachCapture walks the index of all members' archives: inspect.Inspector.EachCapture.
+func (n *Node) EachCapture(ctx context.Context, r crawl.IndexRange, fn func(crawl.NodeRef, []byte) error) error {
+	if ok, _ := n.Ready(); !ok {
+		return ErrNotReady
+	}
+	return n.inspector.EachCapture(ctx, r, fn)
+}
+
 // OpenCapture opens a record of any member's archive: inspect.Inspector.OpenCapture.
 func (n *Node) OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error) {
 	if ok, _ := n.Ready(); !ok {

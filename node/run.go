@@ -421,8 +421,8 @@ func (n *Node) untilTheEnd(ctx context.Context, cancel func()) error {
 // any more. False: it was the end of an earlier run, and the seeds of this one have started the
 // crawl again.
 func (n *Node) staysFinished(ctx context.Context) bool {
-	waitFor(ctx, 2*heartbeat.Every)
-	for n.seeder.Active() > 0 && !n.stopped.Load() && waitFor(ctx, 20*time.Millisecond) {
+	crawl.Wait(ctx, 2*heartbeat.Every)
+	for n.seeder.Active() > 0 && !n.stopped.Load() && crawl.Wait(ctx, 20*time.Millisecond) {
 	}
 	reason, finished := n.Finished()
 	if finished {

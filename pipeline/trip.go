@@ -364,7 +364,7 @@ func certificateError(resp *fetcher.Response) string {
 func capture(v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome, original *crawl.Original) crawl.Capture {
 	c := crawl.Capture{
 		URL: v.Item.URL, FetchedAt: o.FetchedAt, Addr: resp.RemoteAddr, Status: resp.Status,
-		RequestHead: resp.RequestHead, ResponseHead: resp.ResponseHead, Body: resp.RawBody,
+		RequestHead: resp.RequestHead, ResponseHead: resp.ResponseHead, Body: resp.RawBody, Coded: resp.Coded(),
 		ContentType: resp.MediaType, Digest: o.Digest, NoIndex: o.NoIndex, Certificate: certificateError(resp),
 		Original: original, Simhash: o.Simhash, NearOf: o.NearOf,
 	}

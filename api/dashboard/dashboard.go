@@ -25,6 +25,7 @@ type Backend interface {
 	ExplainURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error)
 	ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error)
 	Search(ctx context.Context, q crawl.SearchQuery) (*crawl.SearchReport, error)
+	Captures(ctx context.Context, url string) (*crawl.CapturesReport, error)
 	OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error)
 	Events(ctx context.Context, after uint64, limit int) ([]crawl.Event, error)
 	CrawlConfig(ctx context.Context) (crawl.CrawlReport, error)

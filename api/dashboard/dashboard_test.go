@@ -112,6 +112,10 @@ func (f *fakeNode) ListURLs(_ context.Context, q crawl.URLQuery) (*crawl.URLPage
 	return &page, f.err
 }
 
+func (f *fakeNode) Captures(context.Context, string) (*crawl.CapturesReport, error) {
+	return &crawl.CapturesReport{}, nil
+}
+
 func (f *fakeNode) OpenCapture(context.Context, string, int64) (io.ReadCloser, error) {
 	if f.archive == nil {
 		return nil, fmt.Errorf("%w: %s", crawl.ErrNoCapture, f.text)

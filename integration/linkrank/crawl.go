@@ -62,6 +62,7 @@ type Crawl struct {
 	scored []float64            // of each queued page, as it is counted in scores
 	next   uint64               // number of the next place in a queue
 	depth  []int                // of known pages
+	moved  []uint8              // how often a queued page was moved
 	sites  []importance.HostSites
 }
 
@@ -106,7 +107,7 @@ func NewCrawl(g *Graph, cfg Config) *Crawl {
 	n := len(g.Links)
 	c := &Crawl{g: g, cfg: cfg, r: rand.New(rand.NewPCG(cfg.Seed, 1)), hosts: make([]host, g.Hosts), fetched: make([]bool, n), known: make([]bool, n),
 		band: make([]crawl.Band, n), served: make([]int, g.Hosts), nodes: make([]node, cfg.Nodes), cuts: importance.EvenCuts, scored: make([]float64, n),
-		depth: make([]int, n), sites: make([]importance.HostSites, g.Hosts)}
+		depth: make([]int, n), moved: make([]uint8, n), sites: make([]importance.HostSites, g.Hosts)}
 	c.ranks = (&importance.Histogram{}).Ranks()
 	for i := range c.nodes {
 		c.nodes[i] = node{inDue: map[uint32]bool{}, least: importance.Unit / 4}
@@ -199,8 +200,8 @@ func (c *Crawl) rescore(page uint32, a *importance.Account) {
 		c.put(page, a)
 	case ByBands, ByShares, ByScore:
 		score := c.score(page, a)
-		if band, ok := c.cuts.Better(c.band[page], score, a.Moves); ok {
-			a.Moves++
+		if band, ok := c.cuts.Better(c.band[page], score, c.moved[page]); ok {
+			c.moved[page]++
 			c.moves++
 			importance.CountScore(&c.scores, c.scored[page], -1)
 			importance.CountScore(&c.scores, score, 1)

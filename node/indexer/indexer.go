@@ -2,10 +2,12 @@ package indexer
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/store/search"
 )
 
 const (
@@ -34,8 +36,20 @@ type Indexer struct {
 	unpack *unpacker // of Run
 }
 
+// OpenSearch opens an index of store/search.
+func OpenSearch(dir string, log *slog.Logger) (Index, bool, error) {
+	x, repair, err := search.Open(dir, search.Options{Log: log})
+	if err != nil {
+		return nil, false, err
+	}
+	return x, repair.Damaged() || x.Size().Documents == 0, nil
+}
+
 // New makes an Indexer; the index is opened by Run, when it is on.
 func New(o Options) *Indexer {
+	if o.Open == nil {
+		o.Open = func(dir string) (Index, bool, error) { return OpenSearch(dir, o.Log) }
+	}
 	return &Indexer{o: o, slots: make(chan struct{}, servedAtOnce), cursors: cursors{Partitions: map[crawl.Partition]*cursor{}}}
 }
 

@@ -40,7 +40,7 @@ type Rules struct {
 type Options struct {
 	Self crawl.NodeID
 	Dir  string // of the index and its cursors; made when it is first on
-	// Open opens the index; fresh says that it is empty or has lost something, so all is read again.
+	// Open opens the index, nil: OpenSearch; fresh says that it is empty or has lost something, so all is read again.
 	Open  func(dir string) (x Index, fresh bool, err error)
 	Store Store
 	Rules func() Rules

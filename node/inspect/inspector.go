@@ -63,7 +63,7 @@ type Dispatcher interface {
 
 // Archive reads this node's own WARC files.
 type Archive interface {
-	WriteIndex(out io.Writer) error
+	WriteRange(out io.Writer, r crawl.IndexRange) error
 	OpenMember(file string, offset int64) (*archive.Member, error)
 }
 

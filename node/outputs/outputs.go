@@ -22,7 +22,7 @@ type Archive interface {
 	PutFailure(ctx context.Context, f crawl.Failure) error
 	Sync() error
 	Stats() archive.Stats
-	WriteIndex(out io.Writer) error
+	WriteRange(out io.Writer, r crawl.IndexRange) error
 	OpenMember(file string, offset int64) (*archive.Member, error)
 	Close() error
 }

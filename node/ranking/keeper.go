@@ -18,10 +18,12 @@ type Keeper struct {
 	opts    Options
 	counts  atomic.Pointer[counted]
 	summary atomic.Pointer[[]byte]
+	raised  atomic.Uint64
 	ranks   atomic.Pointer[importance.Ranks]
 
 	held     map[crawl.Partition]*holding
 	turns    int
+	order    ordering
 	behind   bool // the last round has not sent all: larger folds need fewer entries
 	lastSums time.Time
 }
@@ -86,6 +88,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
+		k.setOrder()
 		if !k.On() || k.opts.Holdings.Partitions() == 0 {
 			continue
 		}
@@ -182,6 +185,9 @@ func (k *Keeper) foldOne(ctx context.Context, p crawl.Partition) error {
 		h.posted = h.posted || d.Posts > 0
 		if d.Entries > 0 {
 			h.accounts = d.Accounts
+		}
+		if err := k.raise(ctx, p, d.Rises); err != nil {
+			return err
 		}
 		if !d.More || d.Entries == 0 || ctx.Err() != nil {
 			return nil

@@ -19,10 +19,19 @@ const maxMerge = 64
 
 // WriteIndex writes one line for each earlier capture, in the order of LC_ALL=C sort. Puts may run
 // meanwhile.
-func (a *Archive) WriteIndex(out io.Writer) error {
+func (a *Archive) WriteIndex(out io.Writer) error { return a.WriteRange(out, crawl.IndexRange{}) }
+
+// WriteRange writes the lines of WriteIndex that are in a range. In finished indexes it is found by
+// bisection, those that are being written are read from end to end.
+func (a *Archive) WriteRange(out io.Writer, r crawl.IndexRange) error {
 	if err := a.Sync(); err != nil {
 		return err
 	}
+	return WriteRange(a.dir, out, r)
+}
+
+// WriteRange is Archive.WriteRange for the archive in a folder, which another process may be writing.
+func WriteRange(dir string, out io.Writer, r crawl.IndexRange) error {
 	var parts []io.ReadCloser
 	defer func() {
 		for _, p := range parts {
@@ -32,22 +41,25 @@ func (a *Archive) WriteIndex(out io.Writer) error {
 	// Open indexes come first: one that is sorted meanwhile is found under its final name, or
 	// twice, and the merge removes doubles.
 	for _, suffix := range [...]string{indexSuffix + openSuffix, indexSuffix} {
-		names, err := filesWith(a.dir, suffix)
+		names, err := filesWith(dir, suffix)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			p, err := a.openIndex(name)
+			p, err := openIndex(dir, name, r)
 			if errors.Is(err, os.ErrNotExist) && suffix != indexSuffix {
 				continue
 			}
 			if err != nil {
 				return fmt.Errorf("index %s: %w", name, err)
 			}
+			if p == nil {
+				continue
+			}
 			if parts = append(parts, p); len(parts) < maxMerge {
 				continue
 			}
-			if parts, err = a.mergeParts(parts); err != nil {
+			if parts, err = mergeParts(dir, parts); err != nil {
 				return err
 			}
 		}
@@ -59,26 +71,33 @@ func (a *Archive) WriteIndex(out io.Writer) error {
 	return w.Flush()
 }
 
-// openIndex opens an index for reading, sorted.
-func (a *Archive) openIndex(name string) (io.ReadCloser, error) {
-	f, err := os.Open(filepath.Join(a.dir, name))
-	if err != nil || strings.HasSuffix(name, indexSuffix) {
-		return f, err
-	}
-	defer func() { _ = f.Close() }()
-	sorted, err := namelessFile(a.dir)
+// openIndex opens what an index has in a range for reading, sorted. Nil: there is nothing.
+func openIndex(dir, name string, r crawl.IndexRange) (io.ReadCloser, error) {
+	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
 		return nil, err
 	}
-	if err := sortTo(sorted, f, a.dir, sortMemory); err != nil {
+	if strings.HasSuffix(name, indexSuffix) {
+		return rangeOf(f, r)
+	}
+	defer func() { _ = f.Close() }()
+	lines := io.Reader(f)
+	if r != (crawl.IndexRange{}) {
+		lines = &selection{in: bufio.NewReaderSize(f, readBuffer), r: r}
+	}
+	sorted, err := namelessFile(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := sortTo(sorted, lines, dir, sortMemory); err != nil {
 		return nil, errors.Join(err, sorted.Close())
 	}
 	return rewound(sorted)
 }
 
 // mergeParts merges and closes parts, and returns them as one.
-func (a *Archive) mergeParts(parts []io.ReadCloser) ([]io.ReadCloser, error) {
-	merged, err := namelessFile(a.dir)
+func mergeParts(dir string, parts []io.ReadCloser) ([]io.ReadCloser, error) {
+	merged, err := namelessFile(dir)
 	if err != nil {
 		return parts, err
 	}
