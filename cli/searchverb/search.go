@@ -25,7 +25,7 @@ type Verb struct {
 
 // Help gives the examples of the verb and says how to ask.
 func (*Verb) Help() string {
-	return command.Examples("crawlnode search badger compaction", `crawlnode search '"value log" -windows host:docs.example.org' -n 20 -o json`) + `
+	return command.Examples("crawlnode search badger compaction", `crawlnode search '"value log" host:docs.example.org' -n 20 -o json`) + `
 
 Any node answers for all. The crawl needs --index on. Words must all occur;
 "a phrase" as it stands, -word not. title: host: site: lang: filetype: before:
