@@ -71,12 +71,28 @@ var table = []rule{
 		"it reads archives, through a node or from a folder, and changes nothing",
 	},
 	{
+		[]string{"store/derived/follow"}, []string{"crawl", "store/derived", "store/files", "web/urlnorm"},
+		"it reads what package derived writes",
+	},
+	{
+		[]string{"store/sink"}, []string{"crawl"},
+		"it carries lines to other systems, whatever they say",
+	},
+	{
 		[]string{"store/newest", "store/table"}, []string{"store/archive"},
 		"they read what an index says; where it lies, and what the records have, is their callers'",
 	},
 	{
-		[]string{"store/wacz"}, nil,
-		"it packs bytes, lines and pages that it is given",
+		[]string{"store/wacz", "store/s3test"}, nil,
+		"they pack or keep bytes that they are given, and know nothing of crawls",
+	},
+	{
+		[]string{"store/upload"}, []string{"store/s3test"},
+		"it copies files that it is given, and knows nothing of crawls; its tests have a store of their own",
+	},
+	{
+		[]string{"node/uploads"}, []string{"crawl", "store/archive", "store/upload"},
+		"it copies finished files and reads them back; who writes them is not its concern",
 	},
 	{
 		[]string{"store/derived"}, []string{"crawl", "web/htmlparse", "web/urlnorm", "store/files"},
@@ -235,7 +251,7 @@ var table = []rule{
 		"one page's trip; where pages come from and go to are interfaces that it declares",
 	},
 	{
-		[]string{"config"}, []string{"crawl", "focus", "importance", "web/normalize", "web/scope"},
+		[]string{"config"}, []string{"crawl", "focus", "importance", "store/upload", "web/normalize", "web/scope"},
 		"flags become values; it starts nothing",
 	},
 	{
@@ -339,6 +355,10 @@ var table = []rule{
 		"it carries links between the frontier and the peers; views, settings and the other ends of a page reach it through interfaces that it declares",
 	},
 	{
+		[]string{"node/sinks"}, []string{"crawl", "store/derived", "store/derived/follow", "store/files", "store/sink"},
+		"it joins the list of pages to the sinks; where a sink is, and what a page is, is not its concern",
+	},
+	{
 		[]string{"node/tracing"}, []string{"crawl", "frontier", "node/links", "peer", "pipeline", "web/scope", "web/urlnorm"},
 		"it decorates interfaces that others declare, and decides nothing",
 	},
@@ -371,7 +391,7 @@ var table = []rule{
 		"it judges addresses by flags, settings and peers, and connects to none",
 	},
 	{
-		[]string{"node/outputs"}, []string{"config", "crawl", "frontier", "node/datadir", "node/disk", "pipeline", "store/archive", "store/derived", "web/htmlparse"},
+		[]string{"node/outputs"}, []string{"config", "crawl", "frontier", "node/datadir", "node/disk", "node/uploads", "pipeline", "store/archive", "store/derived", "store/upload", "web/htmlparse"},
 		"it joins the stores of the archive and of derived files to the pipeline and to the disk's room",
 	},
 	{
@@ -392,7 +412,7 @@ var table = []rule{
 	},
 	{
 		[]string{"node/report"}, []string{"config", "crawl", "dnscache", "frontier", "frontier/storage", "handoff", "membership", "metrics", "scheduler", "web/scope",
-			"node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/finish", "node/heartbeat", "node/links", "node/outputs", "node/resources", "node/revisits", "node/status", "node/transfer"},
+			"node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/finish", "node/heartbeat", "node/links", "node/outputs", "node/resources", "node/revisits", "node/sinks", "node/status", "node/transfer"},
 		"it reads every part of a node for its status and its metrics, and changes none",
 	},
 	{

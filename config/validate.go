@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"crawlnode/crawl"
 	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
 )
@@ -172,6 +173,8 @@ func (c *Config) validateOutputAndLimits() error {
 		checkWord("warc-compression", c.WARCCompression, "gzip", "zstd"),
 		checkSize("warc-size", c.WARCSize, minWARCSize),
 		c.validateDerive(),
+		c.validateUpload(),
+		c.validateSinks(),
 		c.validateNormalize(),
 		c.validateFocus(),
 		checkRange("max-depth", int64(c.MaxDepth), 0, 1<<30),
@@ -253,4 +256,17 @@ func joinLines(messages []string) error {
 		return nil
 	}
 	return errors.New(strings.Join(messages, "\n"))
+}
+
+func (c *Config) validateSinks() error {
+	var problems []error
+	for i, text := range c.Sinks {
+		if _, err := crawl.ParseSink(text); err != nil {
+			problems = append(problems, fmt.Errorf("--sink: %w", err))
+		}
+		if slices.Contains(c.Sinks[:i], text) {
+			problems = append(problems, fmt.Errorf("--sink: %s is given twice", text))
+		}
+	}
+	return errors.Join(problems...)
 }

@@ -156,6 +156,7 @@
 //
 // People, operators, strangers:
 //
+//	results for sinks        the lists of pages on disk; the disk's limits; always, the last 500 come again
 //	spans of traces          8,192; the next are lost; not needed
 //	events                   1,000; the oldest are forgotten; not needed
 //	questions to the index   8 asked, 16 calls answered; they wait a second, then 503; not needed

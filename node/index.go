@@ -24,11 +24,8 @@ func (n *Node) openIndexer() {
 
 func (n *Node) indexRules() indexer.Rules {
 	b := n.doc.Current()
-	r := indexer.Rules{On: b.Doc.Settings.Index}
-	if r.On {
-		r.Version, r.Excludes = b.Indexed(n.spread.Stamp().ScopeHash, n.doc.Seeds)
-	}
-	return r
+	version, excludes := b.Indexed(n.spread.Stamp().ScopeHash, n.doc.Seeds)
+	return indexer.Rules{On: b.Doc.Settings.Index, Version: version, Excludes: excludes}
 }
 
 // holdersOf are the members that have a partition, the holder first.
@@ -54,8 +51,5 @@ func (n *Node) Search(ctx context.Context, q crawl.SearchQuery) (*crawl.SearchRe
 // Search answers another member out of this node's index.
 func (h handler) Search(ctx context.Context, _ string, req *peer.Envelope) (*peer.Envelope, error) {
 	payload, err := h.node.indexer.Serve(ctx, req.Payload)
-	if err != nil {
-		return nil, err
-	}
-	return &peer.Envelope{Payload: payload}, nil
+	return &peer.Envelope{Payload: payload}, err
 }

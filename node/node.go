@@ -40,6 +40,7 @@ import (
 	"crawlnode/node/resources"
 	"crawlnode/node/revisits"
 	"crawlnode/node/rotation"
+	"crawlnode/node/sinks"
 	"crawlnode/node/spread"
 	"crawlnode/node/tracing"
 	"crawlnode/node/transfer"
@@ -152,6 +153,7 @@ type Node struct {
 	audit      *access.Audit
 	rotator    *rotation.Rotator
 	egress     *egress.Rules
+	sinks      *sinks.Set
 	tracer     *tracing.Tracer // nil: no traces
 	traced     *tracing.Visits // nil as well
 

@@ -30,6 +30,7 @@ import (
 	"crawlnode/node/outputs"
 	"crawlnode/node/report"
 	"crawlnode/node/resources"
+	"crawlnode/node/sinks"
 	"crawlnode/node/transfer"
 	"crawlnode/peer"
 	"crawlnode/store/archive"
@@ -98,6 +99,9 @@ func Open(o Options) (_ *Node, err error) {
 	}
 	if err = n.openOutputs(); err != nil {
 		return nil, err
+	}
+	if n.sinks, err = sinks.Open(n.cfg.Sinks, n.dir.Join("derived"), n.dir.Join("sinks"), n.log); err != nil {
+		return nil, datadir.Failed("open the sinks", err)
 	}
 	if err = n.openTraces(); err != nil {
 		return nil, err
@@ -245,7 +249,7 @@ func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membe
 // openOutputs opens the archive and what is derived.
 func (n *Node) openOutputs() (err error) {
 	n.outputs, err = outputs.Open(outputs.Options{Node: n.id, Version: n.version, Dir: n.dir, Config: &n.cfg, Settings: n.settings, Space: n.space,
-		Running: func() context.Context { return n.running }, NoIndex: n.bare, Log: n.log,
+		Running: func() context.Context { return n.running }, NoIndex: n.bare, Cluster: n.clusterID, Log: n.log,
 		LastTry: func(v crawl.Visit) (failures int, last bool) {
 			s := n.engine.Load().dispatcher.HostState(v)
 			return s.Failures, s.LastTry
@@ -272,15 +276,17 @@ func (n *Node) openDisk(freeBytes func(path string) (int64, error)) {
 		}})
 }
 
-func (n *Node) openPeers() {
-	cluster := func() string {
-		if v := n.members.Snapshot().View; v != nil {
-			return string(v.Cluster.ID)
-		}
-		return ""
+// clusterID is "" until a view is known.
+func (n *Node) clusterID() string {
+	if v := n.members.Snapshot().View; v != nil {
+		return string(v.Cluster.ID)
 	}
-	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: cluster, Rules: n.spread.Stamp, Dial: n.network.Dialer(), Ended: n.streamEnded}
-	so := peer.ServerOptions{Self: string(n.id), Boot: uint64(n.members.Self().Boot), Protocol: protocolVersion, Cluster: cluster, Handler: handler{n}, Logger: n.log}
+	return ""
+}
+
+func (n *Node) openPeers() {
+	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: n.clusterID, Rules: n.spread.Stamp, Dial: n.network.Dialer(), Ended: n.streamEnded}
+	so := peer.ServerOptions{Self: string(n.id), Boot: uint64(n.members.Self().Boot), Protocol: protocolVersion, Cluster: n.clusterID, Handler: handler{n}, Logger: n.log}
 	if n.keys.ring != nil {
 		po.TLS, so.TLS = n.keys.ring.ClientTLS, n.keys.ring.ServerTLS()
 	}
@@ -324,7 +330,7 @@ func (n *Node) close() {
 		n.dns.Close()
 	}
 	if n.outputs != nil {
-		errs = append(errs, n.outputs.Close())
+		errs = append(errs, n.outputs.Close(), n.sinks.Finish())
 	}
 	switch {
 	case n.front != nil:

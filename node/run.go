@@ -66,6 +66,8 @@ func (n *Node) runAll(ctx context.Context) error {
 	group.Go(func() error { return n.rotator.Run(ctx) })
 	group.Go(func() error { return n.syncLoop(ctx) })
 	group.Go(func() error { return n.stalls.Run(ctx) })
+	group.Go(func() error { return n.outputs.Run(ctx) })
+	group.Go(func() error { n.sinks.Run(ctx); return nil })
 	group.Go(func() error { return n.lead(ctx) })
 	group.Go(func() error {
 		if err := store.Wait(); err != nil && ctx.Err() == nil {

@@ -19,6 +19,7 @@ import (
 	"crawlnode/node/links"
 	"crawlnode/node/outputs"
 	"crawlnode/node/revisits"
+	"crawlnode/node/sinks"
 	"crawlnode/node/status"
 )
 
@@ -89,6 +90,7 @@ type Options struct {
 	Peers     *heartbeat.Table
 	Space     *disk.Space
 	Stalls    *disk.Stalls
+	Sinks     *sinks.Set
 	Timings   Timings
 	// Processors is the processors' time used so far, as resources.ProcessorTime returns it.
 	Processors func() (own, busy, all int64)

@@ -85,6 +85,11 @@ func openIndex(dir, name string, r crawl.IndexRange) (io.ReadCloser, error) {
 	if r != (crawl.IndexRange{}) {
 		lines = &selection{in: bufio.NewReaderSize(f, readBuffer), r: r}
 	}
+	return SortedLines(dir, lines)
+}
+
+// SortedLines sorts lines of indexes, in nameless files in dir.
+func SortedLines(dir string, lines io.Reader) (io.ReadCloser, error) {
 	sorted, err := namelessFile(dir)
 	if err != nil {
 		return nil, err
@@ -148,11 +153,16 @@ var ErrNoCapture = errors.New("no record begins there")
 type Member struct {
 	io.Reader
 	Size int64
-	file *os.File
+	file io.Closer // nil: there is nothing to close
 }
 
 // Close closes the file.
-func (m *Member) Close() error { return m.file.Close() }
+func (m *Member) Close() error {
+	if m.file == nil {
+		return nil
+	}
+	return m.file.Close()
+}
 
 // OpenMember opens the member at an offset of a file, finished or open, after checking that it is a
 // whole record. ErrNoCapture: there is no such file, or no record begins there.
@@ -175,16 +185,25 @@ func (a *Archive) OpenMember(file string, offset int64) (*Member, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if offset >= info.Size() {
-		return nil, errors.Join(fmt.Errorf("%w: %s ends before offset %d", ErrNoCapture, file, offset), f.Close())
-	}
-	record, err := readAt(f, crawl.ArchiveRef{File: file, Offset: offset, Length: info.Size() - offset})
+	m, err := MemberAt(f, info.Size(), file, offset)
 	if err != nil {
-		_ = f.Close()
+		return nil, errors.Join(err, f.Close())
+	}
+	m.file = f
+	return m, nil
+}
+
+// MemberAt is OpenMember for a file of that size that is read by r, which has to outlive the member.
+func MemberAt(r io.ReaderAt, size int64, file string, offset int64) (*Member, error) {
+	if offset >= size {
+		return nil, fmt.Errorf("%w: %s ends before offset %d", ErrNoCapture, file, offset)
+	}
+	record, err := readAt(r, crawl.ArchiveRef{File: file, Offset: offset, Length: size - offset})
+	if err != nil {
 		if _, ok := errors.AsType[*DamageError](err); ok {
 			err = fmt.Errorf("%w: %w", ErrNoCapture, err)
 		}
 		return nil, err
 	}
-	return &Member{Reader: io.NewSectionReader(f, record.Offset, record.Length), Size: record.Length, file: f}, nil
+	return &Member{Reader: io.NewSectionReader(r, record.Offset, record.Length), Size: record.Length}, nil
 }
