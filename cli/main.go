@@ -25,6 +25,7 @@ import (
 	"crawlnode/cli/help"
 	"crawlnode/cli/mistakes"
 	"crawlnode/cli/replay"
+	"crawlnode/cli/searchverb"
 	"crawlnode/cli/stop"
 	"crawlnode/cli/warcfiles"
 	"crawlnode/config"
@@ -61,6 +62,7 @@ type grammar struct {
 	Config     configVerbs         `cmd:"" help:"Show the settings, and where each of them comes from."`
 	Simweb     bench.WebVerb       `cmd:"" help:"Serve a synthetic web on this machine, to try a crawl on."`
 	Doctor     doctor.Verb         `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
+	Search     searchverb.Verb     `cmd:"" help:"Find pages by their text, on any node of a crawl with --index on."`
 	Explain    codes.Verb          `cmd:"" help:"Explain a health reason, an exit code, an error category, a skip reason or a bottleneck."`
 	Completion help.CompletionVerb `cmd:"" help:"Print a script that completes this command line in a shell."`
 	Man        help.ManVerb        `cmd:"" help:"Print the manual page."`

@@ -86,6 +86,7 @@ type Options struct {
 	Permits   *finish.Permits
 	Finisher  *finish.Finisher
 	Revisits  *revisits.Keeper
+	Index     func() *crawl.IndexBlock // nil: the index is off
 	Peers     *heartbeat.Table
 	Space     *disk.Space
 	Stalls    *disk.Stalls
