@@ -23,6 +23,7 @@ type Sample struct {
 	Seen       int64
 	Failed     int64 // URLs given up
 	Duplicates int64 // adds of URLs that were already known
+	Raised     int64 // queued URLs that were moved to better bands
 	Outbox     int64
 	InFlight   int64
 	HostsKnown int64

@@ -85,6 +85,7 @@ type Options struct {
 	Permits   *finish.Permits
 	Finisher  *finish.Finisher
 	Revisits  *revisits.Keeper
+	Raised    func() uint64 // queued URLs that were moved to better bands
 	Peers     *heartbeat.Table
 	Space     *disk.Space
 	Stalls    *disk.Stalls
