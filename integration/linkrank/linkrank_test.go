@@ -169,6 +169,27 @@ func TestLiveMeasureFollowsPageRank(t *testing.T) {
 	}
 }
 
+// The order as it is built fetches what is important earlier than breadth-first does.
+func TestImportantPagesComeFirst(t *testing.T) {
+	t.Parallel()
+	g := Copying(rand.New(rand.NewPCG(1, 2)), 10_000, 1_000)
+	exact, err := PageRank(g, func(uint32) bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, breadth := crawled(t, g, Config{Order: BreadthFirst, Nodes: 1, Rate: 20, Seed: 1}, exact)
+	c, built := crawled(t, g, Config{Order: AsBuilt, Nodes: 1, Rate: 20, Settles: 1, Seed: 1}, exact)
+	t.Logf("breadth-first %+v; as built %+v; %d moves", breadth, built, c.moves)
+	for i := range 2 { // after 10 and 25 %
+		if built[i].mass < breadth[i].mass+0.01 {
+			t.Errorf("after %.0f %% of the pages %.3f of PageRank are fetched, breadth-first %.3f", 100*built[i].share, built[i].mass, breadth[i].mass)
+		}
+	}
+	if c.moves > len(g.Links)*importance.MaxMoves {
+		t.Errorf("%d moves", c.moves)
+	}
+}
+
 // TestOrders compares the orders, on 100,000 pages with -results.
 func TestOrders(t *testing.T) {
 	if !*results {
