@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"crawlnode/api/captures"
-	"crawlnode/crawl"
 	"crawlnode/api/plaintext"
+	"crawlnode/crawl"
 )
 
 // stallTimeout ends an answer of any length when its client has stopped reading.

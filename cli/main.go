@@ -19,10 +19,12 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/demo"
 	"crawlnode/cli/doctor"
+	"crawlnode/cli/export"
 	"crawlnode/cli/focus"
 	"crawlnode/cli/graph"
 	"crawlnode/cli/help"
 	"crawlnode/cli/mistakes"
+	"crawlnode/cli/searchverb"
 	"crawlnode/cli/stop"
 	"crawlnode/cli/warcfiles"
 	"crawlnode/config"
@@ -45,7 +47,7 @@ type grammar struct {
 	Cat        catVerb             `cmd:"" help:"Print what was stored of a URL: body, header or text."`
 	Hosts      hostsVerbs          `cmd:"" help:"Show one host: its queue and its politeness."`
 	Scope      scopeVerbs          `cmd:"" help:"Try a URL against the scope."`
-	Export     exportVerbs         `cmd:"" help:"Write what the crawl has left behind."`
+	Export     export.Verbs        `cmd:"" help:"Write what the crawl has left behind."`
 	Graph      graph.Verbs         `cmd:"" help:"Compute what the links say of pages and hosts."`
 	Focus      focus.Verbs         `cmd:"" help:"Make the topic model of a focused crawl, and try it on pages."`
 	WARC       warcfiles.Verbs     `cmd:"" name:"warc" help:"List, extract and verify the records of WARC files."`
@@ -58,6 +60,7 @@ type grammar struct {
 	Config     configVerbs         `cmd:"" help:"Show the settings, and where each of them comes from."`
 	Simweb     bench.WebVerb       `cmd:"" help:"Serve a synthetic web on this machine, to try a crawl on."`
 	Doctor     doctor.Verb         `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
+	Search     searchverb.Verb     `cmd:"" help:"Find pages by their text, on any node of a crawl with --index on."`
 	Explain    codes.Verb          `cmd:"" help:"Explain a health reason, an exit code, an error category, a skip reason or a bottleneck."`
 	Completion help.CompletionVerb `cmd:"" help:"Print a script that completes this command line in a shell."`
 	Man        help.ManVerb        `cmd:"" help:"Print the manual page."`

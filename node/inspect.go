@@ -15,7 +15,7 @@ import (
 // This file fits package inspect to the rest of the node, and to its callers.
 
 func (n *Node) openInspector() {
-	n.inspector = inspect.New(inspect.Options{Self: n.id, Documents: n.doc, Store: n.front, Dispatcher: hostsInMemory{n}, Archive: n.outputs.Archive(),
+	n.inspector = inspect.New(inspect.Options{Self: n.id, Documents: n.doc, Store: n.front, Dispatcher: hostsInMemory{n}, Archive: n.outputs.Archive(), Away: n.outputs.Away,
 		Cluster: inspectedCluster{n}, Peers: inspectedPeers{n}, Links: n.ranking.Links, Audit: n.audit.Newest, Partitions: n.ownPartitions})
 }
 

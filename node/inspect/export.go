@@ -89,6 +89,13 @@ func (i *Inspector) OpenCapture(ctx context.Context, file string, offset int64) 
 			why = err // that member may have it
 		}
 	}
+	if i.o.Away != nil {
+		if m, err := i.o.Away(ctx, file, offset); err == nil {
+			return m, nil
+		} else if !errors.Is(err, archive.ErrNoCapture) {
+			why = err
+		}
+	}
 	return nil, fmt.Errorf("%w: %w", crawl.ErrNoCapture, why)
 }
 

@@ -27,6 +27,11 @@ func (a *Archive) WriteRange(out io.Writer, r crawl.IndexRange) error {
 	if err := a.Sync(); err != nil {
 		return err
 	}
+	return WriteRange(a.dir, out, r)
+}
+
+// WriteRange is Archive.WriteRange for the archive in a folder, which another process may be writing.
+func WriteRange(dir string, out io.Writer, r crawl.IndexRange) error {
 	var parts []io.ReadCloser
 	defer func() {
 		for _, p := range parts {
@@ -36,12 +41,12 @@ func (a *Archive) WriteRange(out io.Writer, r crawl.IndexRange) error {
 	// Open indexes come first: one that is sorted meanwhile is found under its final name, or
 	// twice, and the merge removes doubles.
 	for _, suffix := range [...]string{indexSuffix + openSuffix, indexSuffix} {
-		names, err := filesWith(a.dir, suffix)
+		names, err := filesWith(dir, suffix)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			p, err := a.openIndex(name, r)
+			p, err := openIndex(dir, name, r)
 			if errors.Is(err, os.ErrNotExist) && suffix != indexSuffix {
 				continue
 			}
@@ -54,7 +59,7 @@ func (a *Archive) WriteRange(out io.Writer, r crawl.IndexRange) error {
 			if parts = append(parts, p); len(parts) < maxMerge {
 				continue
 			}
-			if parts, err = a.mergeParts(parts); err != nil {
+			if parts, err = mergeParts(dir, parts); err != nil {
 				return err
 			}
 		}
@@ -67,8 +72,8 @@ func (a *Archive) WriteRange(out io.Writer, r crawl.IndexRange) error {
 }
 
 // openIndex opens what an index has in a range for reading, sorted. Nil: there is nothing.
-func (a *Archive) openIndex(name string, r crawl.IndexRange) (io.ReadCloser, error) {
-	f, err := os.Open(filepath.Join(a.dir, name))
+func openIndex(dir, name string, r crawl.IndexRange) (io.ReadCloser, error) {
+	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
 		return nil, err
 	}
@@ -80,19 +85,24 @@ func (a *Archive) openIndex(name string, r crawl.IndexRange) (io.ReadCloser, err
 	if r != (crawl.IndexRange{}) {
 		lines = &selection{in: bufio.NewReaderSize(f, readBuffer), r: r}
 	}
-	sorted, err := namelessFile(a.dir)
+	return SortedLines(dir, lines)
+}
+
+// SortedLines sorts lines of indexes, in nameless files in dir.
+func SortedLines(dir string, lines io.Reader) (io.ReadCloser, error) {
+	sorted, err := namelessFile(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := sortTo(sorted, lines, a.dir, sortMemory); err != nil {
+	if err := sortTo(sorted, lines, dir, sortMemory); err != nil {
 		return nil, errors.Join(err, sorted.Close())
 	}
 	return rewound(sorted)
 }
 
 // mergeParts merges and closes parts, and returns them as one.
-func (a *Archive) mergeParts(parts []io.ReadCloser) ([]io.ReadCloser, error) {
-	merged, err := namelessFile(a.dir)
+func mergeParts(dir string, parts []io.ReadCloser) ([]io.ReadCloser, error) {
+	merged, err := namelessFile(dir)
 	if err != nil {
 		return parts, err
 	}
@@ -143,11 +153,16 @@ var ErrNoCapture = errors.New("no record begins there")
 type Member struct {
 	io.Reader
 	Size int64
-	file *os.File
+	file io.Closer // nil: there is nothing to close
 }
 
 // Close closes the file.
-func (m *Member) Close() error { return m.file.Close() }
+func (m *Member) Close() error {
+	if m.file == nil {
+		return nil
+	}
+	return m.file.Close()
+}
 
 // OpenMember opens the member at an offset of a file, finished or open, after checking that it is a
 // whole record. ErrNoCapture: there is no such file, or no record begins there.
@@ -170,16 +185,25 @@ func (a *Archive) OpenMember(file string, offset int64) (*Member, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if offset >= info.Size() {
-		return nil, errors.Join(fmt.Errorf("%w: %s ends before offset %d", ErrNoCapture, file, offset), f.Close())
-	}
-	record, err := readAt(f, crawl.ArchiveRef{File: file, Offset: offset, Length: info.Size() - offset})
+	m, err := MemberAt(f, info.Size(), file, offset)
 	if err != nil {
-		_ = f.Close()
+		return nil, errors.Join(err, f.Close())
+	}
+	m.file = f
+	return m, nil
+}
+
+// MemberAt is OpenMember for a file of that size that is read by r, which has to outlive the member.
+func MemberAt(r io.ReaderAt, size int64, file string, offset int64) (*Member, error) {
+	if offset >= size {
+		return nil, fmt.Errorf("%w: %s ends before offset %d", ErrNoCapture, file, offset)
+	}
+	record, err := readAt(r, crawl.ArchiveRef{File: file, Offset: offset, Length: size - offset})
+	if err != nil {
 		if _, ok := errors.AsType[*DamageError](err); ok {
 			err = fmt.Errorf("%w: %w", ErrNoCapture, err)
 		}
 		return nil, err
 	}
-	return &Member{Reader: io.NewSectionReader(f, record.Offset, record.Length), Size: record.Length, file: f}, nil
+	return &Member{Reader: io.NewSectionReader(r, record.Offset, record.Length), Size: record.Length}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"crawlnode/crawl"
@@ -32,7 +33,7 @@ func ReadRecord(r io.Reader) (Record, error) {
 
 // Find looks in the indexes of a folder for the newest capture of a canonical URL. With a
 // payload digest ("sha1:...") it looks for the record that has that payload, of the URL too,
-// and passes revisits over. It reads the indexes from end to end. ErrNoCapture: there is none.
+// and passes revisits over. It reads the indexes that are being written from end to end. ErrNoCapture: there is none.
 func Find(dir, url, payload string) (crawl.ArchiveRef, error) {
 	return find(dir, &finder{url: url, payload: payload})
 }
@@ -84,8 +85,14 @@ func (f *finder) read(path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }()
-	in := bufio.NewReaderSize(file, readBuffer)
+	lines := io.ReadCloser(file)
+	if strings.HasSuffix(path, indexSuffix) {
+		if lines, err = rangeOf(file, crawl.IndexRange{From: string(f.key), To: string(f.key[:len(f.key)-1]) + "!"}); lines == nil || err != nil {
+			return err
+		}
+	}
+	defer func() { _ = lines.Close() }()
+	in := bufio.NewReaderSize(lines, readBuffer)
 	for {
 		line, err := in.ReadBytes('\n')
 		if err == io.EOF {

@@ -34,19 +34,27 @@ func rangeOf(f *os.File, r crawl.IndexRange) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	start, err := seekLine(f, size, r.From)
-	if err != nil {
+	lines, err := RangeOf(f, size, r)
+	if err != nil || lines == nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	first, _, err := lineFrom(f, size, start)
-	if err != nil || first == nil || isBeyond(r, first) {
-		return nil, errors.Join(err, f.Close())
-	}
-	in := bufio.NewReaderSize(io.NewSectionReader(f, start, size-start), readBuffer)
 	return struct {
 		io.Reader
 		io.Closer
-	}{&selection{in: in, r: r, sorted: true}, f}, nil
+	}{lines, f}, nil
+}
+
+// RangeOf reads what a sorted index of that size has in a range. Nil: there is nothing.
+func RangeOf(f io.ReaderAt, size int64, r crawl.IndexRange) (io.Reader, error) {
+	start, err := seekLine(f, size, r.From)
+	if err != nil {
+		return nil, err
+	}
+	first, _, err := lineFrom(f, size, start)
+	if err != nil || first == nil || isBeyond(r, first) {
+		return nil, err
+	}
+	return &selection{in: bufio.NewReaderSize(io.NewSectionReader(f, start, size-start), readBuffer), r: r, sorted: true}, nil
 }
 
 // seekLine finds the start of the first line that is not before from, in a sorted file; size when there is none.
