@@ -23,7 +23,6 @@ type Sample struct {
 	Seen       int64
 	Failed     int64 // URLs given up
 	Duplicates int64 // adds of URLs that were already known
-	Raised     int64 // queued URLs that were moved to better bands
 	Outbox     int64
 	InFlight   int64
 	HostsKnown int64
@@ -70,6 +69,8 @@ type Sample struct {
 	WARCByteRate, RecordRate   float64
 	WARCDiskFree               *int64 // bytes; gauge
 	DerivedFiles, DerivedBytes int64  // gauges
+
+	Raised int64 // queued URLs that were moved to better bands
 }
 
 // Build identifies the program.
