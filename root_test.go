@@ -79,7 +79,7 @@ var table = []rule{
 		"it carries lines to other systems, whatever they say",
 	},
 	{
-		[]string{"store/newest", "store/table"}, []string{"store/archive"},
+		[]string{"store/newest", "store/table"}, []string{"crawl", "store/archive"},
 		"they read what an index says; where it lies, and what the records have, is their callers'",
 	},
 	{
