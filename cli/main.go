@@ -24,6 +24,7 @@ import (
 	"crawlnode/cli/graph"
 	"crawlnode/cli/help"
 	"crawlnode/cli/mistakes"
+	"crawlnode/cli/replay"
 	"crawlnode/cli/searchverb"
 	"crawlnode/cli/stop"
 	"crawlnode/cli/warcfiles"
@@ -48,6 +49,7 @@ type grammar struct {
 	Hosts      hostsVerbs          `cmd:"" help:"Show one host: its queue and its politeness."`
 	Scope      scopeVerbs          `cmd:"" help:"Try a URL against the scope."`
 	Export     export.Verbs        `cmd:"" help:"Write what the crawl has left behind."`
+	Replay     replay.Verb         `cmd:"" help:"Show archived pages in a browser, as they were, from the archive alone."`
 	Graph      graph.Verbs         `cmd:"" help:"Compute what the links say of pages and hosts."`
 	Focus      focus.Verbs         `cmd:"" help:"Make the topic model of a focused crawl, and try it on pages."`
 	WARC       warcfiles.Verbs     `cmd:"" name:"warc" help:"List, extract and verify the records of WARC files."`
