@@ -79,7 +79,7 @@ var table = []rule{
 		"it carries lines to other systems, whatever they say",
 	},
 	{
-		[]string{"store/newest", "store/table"}, []string{"store/archive"},
+		[]string{"store/newest", "store/table"}, []string{"crawl", "store/archive"},
 		"they read what an index says; where it lies, and what the records have, is their callers'",
 	},
 	{
@@ -429,8 +429,8 @@ var table = []rule{
 		"lists, from a cluster or from the data directories of nodes that do not run",
 	},
 	{
-		[]string{"cli/searchverb"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl"},
-		"it asks a node and writes what it is told, through the API alone",
+		[]string{"cli/searchverb"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl", "node/datadir", "node/indexer", "store/archive", "store/search", "web/fetcher", "web/htmlparse", "web/maintext", "web/urlnorm"},
+		"it asks a node through the API, or an index that no node uses, which it makes of archives",
 	},
 	{
 		[]string{"cli/recrawl"}, []string{"api/client", "api/urllist", "cli/command", "cli/remote", "cli/seedlist", "crawl"},
@@ -457,7 +457,7 @@ var table = []rule{
 		"it reads archives, through a node or from a folder, and writes what package mirror makes of them",
 	},
 	{
-		[]string{"cli/export"}, []string{"api/client", "api/plaintext", "cli/command", "cli/pagefiles", "cli/remote", "crawl", "store/archive", "store/newest", "store/readback", "store/table", "store/wacz", "web/htmlparse", "web/urlnorm"},
+		[]string{"cli/export"}, []string{"api/client", "api/plaintext", "cli/command", "cli/pagefiles", "cli/remote", "crawl", "store/archive", "store/newest", "store/readback", "store/table", "store/wacz", "web/htmlparse", "web/maintext", "web/urlnorm"},
 		"its verbs read archives, through a node or from folders, and write them in the forms of others",
 	},
 	{
