@@ -34,7 +34,7 @@ type simJudge struct {
 	pages   int        // distinct answered pages
 	spare   int        // of these, on spare hosts
 	spaced  time.Duration
-	least   time.Duration // between two visits of a page; 0: there is only one
+	least   time.Duration              // between two visits of a page; 0: there is only one
 	last    map[netip.Addr]*simRequest // by address
 	blind   []trouble                  // times in which a node cannot know that time has passed
 }
