@@ -3,9 +3,11 @@ module crawlnode
 go 1.26.0
 
 require (
+	github.com/abadojack/whatlanggo v1.0.1
 	github.com/alecthomas/kong v1.17.0
 	github.com/andybalholm/brotli v1.2.7
 	github.com/bits-and-blooms/bloom/v3 v3.7.1
+	github.com/blevesearch/snowballstem v0.9.0
 	github.com/buraksezer/consistent v0.10.0
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/chromedp/chromedp v0.22.0

@@ -79,7 +79,7 @@ var table = []rule{
 		"it carries lines to other systems, whatever they say",
 	},
 	{
-		[]string{"store/newest", "store/table"}, []string{"store/archive"},
+		[]string{"store/newest", "store/table"}, []string{"crawl", "store/archive"},
 		"they read what an index says; where it lies, and what the records have, is their callers'",
 	},
 	{
@@ -107,6 +107,34 @@ var table = []rule{
 		"it keeps entries and what they open; judging is the scope's, and carrying them to others the node's",
 	},
 	{
+		[]string{"store/search/analyse"}, nil,
+		"a leaf: it makes words of text",
+	},
+	{
+		[]string{"store/search/rank"}, nil,
+		"a leaf: it computes scores",
+	},
+	{
+		[]string{"store/search/query"}, []string{"store/search/analyse"},
+		"pure: it reads questions",
+	},
+	{
+		[]string{"store/search/snippet"}, []string{"store/search/analyse"},
+		"pure: it chooses passages",
+	},
+	{
+		[]string{"store/search/segment"}, []string{"store/search/analyse", "store/search/rank"},
+		"it keeps one immutable part of an index; which parts there are is known above",
+	},
+	{
+		[]string{"store/search"}, []string{"store/files", "store/search/analyse", "store/search/query", "store/search/rank", "store/search/segment", "store/search/snippet"},
+		"the index of one node: it stores what it is given and knows neither fetching nor other nodes",
+	},
+	{
+		[]string{"web/maintext"}, []string{"web/htmlparse"},
+		"it reads the text of a page; what it is for is known above",
+	},
+	{
 		[]string{"store/linkgraph"}, []string{"store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
 		"it reads what crawls have left on disk; ranking what it reads is done elsewhere",
 	},
@@ -129,6 +157,10 @@ var table = []rule{
 	{
 		[]string{"frontier/cash"}, []string{"crawl", "importance", "web/urlnorm", "frontier/commit", "frontier/layout", "frontier/order", "frontier/reader", "frontier/storage"},
 		"it plans what becomes of a partition's cash, and asks the writer to carry it out",
+	},
+	{
+		[]string{"frontier/texts"}, []string{"crawl", "frontier/commit", "frontier/layout", "frontier/reader"},
+		"it keeps the documents of pages as bytes; what is in them the index knows",
 	},
 	{
 		[]string{"frontier/contents"}, []string{"crawl", "frontier/commit", "frontier/layout", "frontier/reader"},
@@ -159,7 +191,7 @@ var table = []rule{
 		"it reads the stores of nodes that do not run, which its tests fill with a frontier",
 	},
 	{
-		[]string{"frontier"}, []string{"crawl", "importance", "recrawl", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/contents", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/order", "frontier/reader", "frontier/filters"},
+		[]string{"frontier"}, []string{"crawl", "importance", "recrawl", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/contents", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/order", "frontier/reader", "frontier/filters", "frontier/texts"},
 		"one node's engine knows no cluster",
 	},
 	{
@@ -223,6 +255,10 @@ var table = []rule{
 		"flags become values; it starts nothing",
 	},
 	{
+		[]string{"api/search"}, []string{"crawl"},
+		"it writes results in the forms of others; finding them is the node's",
+	},
+	{
 		[]string{"api/dashboard"}, []string{"crawl", "store/readback"},
 		"it shows what an interface tells it; asking, guarding and serving are the API's",
 	},
@@ -243,7 +279,7 @@ var table = []rule{
 		"it selects and prints lines of an index; where those come from is a function that it is given",
 	},
 	{
-		[]string{"api"}, []string{"api/analysis", "api/captures", "api/dashboard", "api/plaintext", "api/urllist", "crawl", "metrics", "door"},
+		[]string{"api"}, []string{"api/analysis", "api/captures", "api/dashboard", "api/plaintext", "api/search", "api/urllist", "crawl", "metrics", "door"},
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
@@ -267,7 +303,7 @@ var table = []rule{
 		"it answers the pipeline from the frontier and from peers; who holds what, and whom to call, are functions that node gives it",
 	},
 	{
-		[]string{"node/crawldoc"}, []string{"crawl", "config", "clusterkey", "focus", "node/datadir", "pipeline", "store/files", "store/scopeset", "web/normalize", "web/scope"},
+		[]string{"node/crawldoc"}, []string{"crawl", "config", "clusterkey", "focus", "node/datadir", "pipeline", "store/files", "store/scopeset", "web/normalize", "web/scope", "web/urlnorm"},
 		"what the nodes agree on, its rules and its file; carrying it to others is node's",
 	},
 	{
@@ -305,6 +341,10 @@ var table = []rule{
 	{
 		[]string{"node/judge"}, []string{"crawl", "frontier", "frontier/layout", "recrawl", "recrawl/claims", "recrawl/estimate", "recrawl/policy"},
 		"it joins the pure recrawl to the frontier's writes; the price reaches it as a function, and it keeps nothing",
+	},
+	{
+		[]string{"node/indexer"}, []string{"crawl", "frontier", "frontier/texts", "node/fanout", "pipeline", "store/files", "store/search", "web/maintext"},
+		"it brings documents into the node's index and asks those of all nodes; calls and rules are functions that it is given",
 	},
 	{
 		[]string{"node/ranking"}, []string{"crawl", "frontier", "frontier/cash", "frontier/commit", "frontier/layout", "frontier/order", "handoff", "importance", "peer", "web/urlnorm"},
@@ -389,6 +429,10 @@ var table = []rule{
 		"lists, from a cluster or from the data directories of nodes that do not run",
 	},
 	{
+		[]string{"cli/searchverb"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl"},
+		"it asks a node and writes what it is told, through the API alone",
+	},
+	{
 		[]string{"cli/recrawl"}, []string{"api/client", "api/urllist", "cli/command", "cli/remote", "cli/seedlist", "crawl"},
 		"it reads a list and hands back what it read, through the API alone",
 	},
@@ -413,8 +457,12 @@ var table = []rule{
 		"it reads archives, through a node or from a folder, and writes what package mirror makes of them",
 	},
 	{
-		[]string{"cli/export"}, []string{"api/client", "api/plaintext", "cli/command", "cli/pagefiles", "cli/remote", "crawl", "store/archive", "store/newest", "store/readback", "store/table", "store/wacz", "web/htmlparse", "web/urlnorm"},
+		[]string{"cli/export"}, []string{"api/client", "api/plaintext", "cli/command", "cli/pagefiles", "cli/remote", "crawl", "store/archive", "store/newest", "store/readback", "store/table", "store/wacz", "web/htmlparse", "web/maintext", "web/urlnorm"},
 		"its verbs read archives, through a node or from folders, and write them in the forms of others",
+	},
+	{
+		[]string{"cli/replay"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl", "store/archive", "store/readback", "web/rewrite", "web/urlnorm"},
+		"a server of its own for archived pages, which a node must not be",
 	},
 	{
 		[]string{"cli/graph"}, []string{"api/plaintext", "cli/command", "importance/pagerank", "store/linkgraph"},

@@ -41,6 +41,8 @@ type Backend interface {
 	// ListURLs reads a page of the stored URLs that a query wants, within two seconds: crawl.URLPage.
 	// crawl.ErrBadQuery: the query cannot be answered by anybody.
 	ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error)
+	// Search answers a question about the text of pages. crawl.ErrRefused: the crawl has no index.
+	Search(ctx context.Context, q crawl.SearchQuery) (*crawl.SearchReport, error)
 	// WriteIndex writes the CDXJ lines of all captures that the members have, each once and sorted.
 	// It is as fast as the writer.
 	WriteIndex(ctx context.Context, out io.Writer) error

@@ -76,7 +76,7 @@ const (
 
 // routes is the whole API.
 func routes() []route {
-	return slices.Concat(readRoutes(), explainRoutes(), analysisRoutes(), orderRoutes())
+	return slices.Concat(readRoutes(), explainRoutes(), analysisRoutes(), searchRoutes(), orderRoutes())
 }
 
 // readRoutes are the questions about the cluster.

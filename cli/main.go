@@ -24,6 +24,8 @@ import (
 	"crawlnode/cli/graph"
 	"crawlnode/cli/help"
 	"crawlnode/cli/mistakes"
+	"crawlnode/cli/replay"
+	"crawlnode/cli/searchverb"
 	"crawlnode/cli/stop"
 	"crawlnode/cli/warcfiles"
 	"crawlnode/config"
@@ -47,6 +49,7 @@ type grammar struct {
 	Hosts      hostsVerbs          `cmd:"" help:"Show one host: its queue and its politeness."`
 	Scope      scopeVerbs          `cmd:"" help:"Try a URL against the scope."`
 	Export     export.Verbs        `cmd:"" help:"Write what the crawl has left behind."`
+	Replay     replay.Verb         `cmd:"" help:"Show archived pages in a browser, as they were, from the archive alone."`
 	Graph      graph.Verbs         `cmd:"" help:"Compute what the links say of pages and hosts."`
 	Focus      focus.Verbs         `cmd:"" help:"Make the topic model of a focused crawl, and try it on pages."`
 	WARC       warcfiles.Verbs     `cmd:"" name:"warc" help:"List, extract and verify the records of WARC files."`
@@ -59,6 +62,7 @@ type grammar struct {
 	Config     configVerbs         `cmd:"" help:"Show the settings, and where each of them comes from."`
 	Simweb     bench.WebVerb       `cmd:"" help:"Serve a synthetic web on this machine, to try a crawl on."`
 	Doctor     doctor.Verb         `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
+	Search     searchverb.Verb     `cmd:"" help:"Find pages by their text, on any node of a crawl with --index on."`
 	Explain    codes.Verb          `cmd:"" help:"Explain a health reason, an exit code, an error category, a skip reason or a bottleneck."`
 	Completion help.CompletionVerb `cmd:"" help:"Print a script that completes this command line in a shell."`
 	Man        help.ManVerb        `cmd:"" help:"Print the manual page."`

@@ -133,6 +133,8 @@ type Output struct {
 	// Store is warc or none.
 	Store    string `group:"output" placeholder:"warc|none" default:"warc" help:"warc: archive files under <data-dir>/warc; none: store no pages." live:"cluster"`
 	WARCSize Size   `name:"warc-size" group:"output" placeholder:"SIZE" default:"1GiB" help:"Start a new archive file at this size." live:"start"`
+	// Index is off or on.
+	Index string `group:"output" placeholder:"off|on" default:"off" help:"Index pages while they are crawled, for crawlnode search and /api/v1/search: on, those that are fetched from then on." live:"cluster"`
 	// WARCCompression is gzip or zstd.
 	WARCCompression string `name:"warc-compression" group:"output" placeholder:"gzip|zstd" default:"gzip" help:"Compression of new archive files: .warc.gz or .warc.zst." live:"start"`
 	// Derive lists the derived outputs: pages, links, hosts, text, or all.

@@ -36,6 +36,7 @@ func (c *Config) Settings(version string) crawl.Settings {
 		TLSRecord:       c.TLSVerify == "record",
 		AllowNet:        slices.Clone(c.AllowNet),
 		Archive:         c.Store == "warc",
+		Index:           c.Index == "on",
 	}
 	if c.Priority != Default().Priority {
 		s.Priority = c.Priority

@@ -149,6 +149,9 @@ func (c *Config) validatePoliteness() error {
 	if c.Robots == "ignore" && len(c.AllowNet) == 0 {
 		add("--robots: ignore is allowed only for hosts inside --allow-net: obey, or name your own network with --allow-net")
 	}
+	if err := checkWord("index", c.Index, "off", "on"); err != nil {
+		add("%v", err)
+	}
 	if err := checkWord("tls-verify", c.TLSVerify, "strict", "record"); err != nil {
 		add("%v", err)
 	}

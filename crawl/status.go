@@ -21,6 +21,7 @@ type Status struct {
 	Bottleneck BottleneckStatus `json:"bottleneck"`
 	Output     OutputStatus     `json:"output"`
 	Freshness  FreshnessStatus  `json:"freshness"`
+	Index      IndexStatus      `json:"index"`
 	Nodes      []NodeStatus     `json:"nodes"` // by name, then id
 }
 

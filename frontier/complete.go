@@ -9,6 +9,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/texts"
 	"crawlnode/web/urlnorm"
 )
 
@@ -292,6 +293,7 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 	}
 	pg.judge(host, fp, &old, &rec, &q.Item, o, weight)
 	pg.Set(key, layout.EncodeRecord(&rec))
+	texts.Note(pg.Part, fp, &rec, q.Refetch, o.Document)
 	pg.dequeue(host, &q.Item)
 	if rec.State == crawl.Failed {
 		pg.State.Counters.Failed++

@@ -13,6 +13,7 @@ import (
 	"crawlnode/frontier/contents"
 	"crawlnode/frontier/due"
 	"crawlnode/frontier/storage"
+	"crawlnode/frontier/texts"
 )
 
 // Frontier is one node's store of URLs. All methods may be called from many
@@ -22,6 +23,7 @@ import (
 type Frontier struct {
 	*cash.Keeper       // importance
 	*contents.Captures // where payloads were stored first
+	*texts.Reader      // documents for the index
 	w                  *commit.Writer
 	o                  commit.Options
 	// judge plans the next visits of pages; nil: none are planned.
@@ -41,7 +43,7 @@ func New(kv storage.KV, o commit.Options) (*Frontier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, Keeper: cash.NewKeeper(w), Captures: contents.New(w, o.ContentsPerPartition)}, nil
+	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, Keeper: cash.NewKeeper(w), Captures: contents.New(w, o.ContentsPerPartition), Reader: texts.NewReader(w)}, nil
 }
 
 // group is a group of the writer's, as operations on URLs use it.

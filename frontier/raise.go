@@ -16,8 +16,8 @@ import (
 // since it was queued, layout.MaxStood at most: a lease is of the URL as long as its place is among them.
 
 // score gives a new URL the band that its score makes, and has its host found by the numbers of its URLs.
-func (pg part) score(o *order.Policy, t *crawl.Target, e *commit.Host, q *layout.QueueEntry, it *crawl.Item) {
-	if q.Base, it.Band, q.Scored = o.Admit(t, pg.Group.Now.Now); q.Scored && !e.Indexed && o.ByLinks() {
+func (pg part) score(o *order.Policy, t *crawl.Target, e *commit.Host, q *layout.QueueEntry) {
+	if q.Base, q.Item.Band, q.Scored = o.Admit(t, pg.Group.Now.Now); q.Scored && !e.Indexed && o.ByLinks() {
 		host := layout.HostOf(t.URL)
 		key := layout.AppendHostNumberKey(nil, layout.CashHosts, layout.NumberOf(t.URL))
 		pg.Set(append(key, host...), []byte{layout.FormatVersion})

@@ -305,6 +305,7 @@ const contract = `{ "api_version":null, "as_of":null, "served_by":null,
  "links":{"found":null,"local":null,"forwarded":null,"suppressed_by_sent_cache":null},
  "bottleneck":{"cause":null,"message":null},
  "output":{"warc_files":null,"warc_bytes_total":null,"records_total":null,"records_lost":null,"content_duplicates_total":null,"index_bytes_total":null,"warc_bytes_per_second":null,"records_per_second":null,"upload":{"queued_files":null,"bytes_total":null,"failed_total":null,"behind_seconds":null}},
+ "index":{"documents":null,"bytes":null,"waiting":null,"behind_seconds":null,"queries_total":null,"seconds":{"p50":null,"p99":null}},
  "nodes":[{"id":null,"name":null,"state":null,"age_seconds":null,"http":null,"rpc":null,"gossip":null,"pid":null,"uptime_seconds":null,
    "partitions":{"held":null,"replica":null},"pages_total":null,"pages_per_second":null,"queued":null,"fetchers":{"busy":null,"max":null},
    "rss_bytes":null,"disk_free_bytes":null,"warc_disk_free_bytes":null,"lease_remaining_seconds":null,"paused_reason":null}] }`

@@ -69,6 +69,8 @@ type Sample struct {
 	WARCByteRate, RecordRate   float64
 	WARCDiskFree               *int64 // bytes; gauge
 	DerivedFiles, DerivedBytes int64  // gauges
+
+	Raised int64 // queued URLs that were moved to better bands
 }
 
 // Build identifies the program.

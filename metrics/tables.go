@@ -76,6 +76,7 @@ func engineSingles() []single {
 		{"urls_seen", "URLs known to the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Seen })},
 		{"urls_failed", "URLs given up after their last attempt, in the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Failed })},
 		{"urls_duplicate", "Already known URLs offered to the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Duplicates })},
+		{"urls_raised_total", "Queued URLs that this node has moved to better bands, because links say more of them than when they were found.", counter, count(func(s *Sample) int64 { return s.Raised })},
 		{"outbox_links", "Links that wait for the acknowledgement of their owner.", gauge, count(func(s *Sample) int64 { return s.Outbox })},
 		{"visits_in_flight", "Visits handed out and not yet completed.", gauge, count(func(s *Sample) int64 { return s.InFlight })},
 		{"hosts_known", "Hosts with a URL in the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.HostsKnown })},

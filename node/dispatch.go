@@ -13,6 +13,7 @@ import (
 	"crawlnode/node/dispatch"
 	"crawlnode/node/egress"
 	"crawlnode/node/heartbeat"
+	"crawlnode/node/indexer"
 	"crawlnode/node/report"
 	"crawlnode/peer"
 	"crawlnode/pipeline"
@@ -144,7 +145,7 @@ func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 		MaxIdleConns: 4 * n.cfg.Fetchers, LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: n.mayDial, Denied: n.mayNotDial,
 		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.Fetcher()})
 	return n.tracePages(pipeline.Options{Workers: n.cfg.Fetchers, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Deriver: n.outputs.Deriver(), Fetcher: f, Elsewhere: n.elsewhere, Keeper: n, Rules: n.pipelineRules, Log: n.log,
-		NoFingerprints: n.bare})
+		NoFingerprints: n.bare, Documents: new(indexer.Maker)})
 }
 
 // pipelineRules is the present rulebook in the pipeline's words.

@@ -42,17 +42,6 @@ type keyring struct {
 	ring *clusterkey.Ring // nil: none
 }
 
-func (k *keyring) describe(insecure bool) string {
-	switch {
-	case k.ring != nil:
-		return "encrypted and authenticated with the cluster key"
-	case insecure:
-		return "INSECURE: no key, and listening beyond loopback is allowed"
-	default:
-		return "no key; loopback only"
-	}
-}
-
 // Open locks the data directory, binds the addresses and opens everything on
 // disk. Nothing runs and no node is called yet. Its errors are of the classes
 // ErrUsage, ErrStorage and ErrCluster, and leave nothing half-started.
@@ -125,6 +114,7 @@ func Open(o Options) (_ *Node, err error) {
 	n.openLinks()
 	n.openFinish()
 	n.openInspector()
+	n.openIndexer()
 	n.contents, n.elsewhere = n.newContents(), n.newElsewhere()
 	n.openReport()
 	n.openDrain()
@@ -167,18 +157,6 @@ const seenEntryShare = 1 << 10
 // With 5 ms a page of eight nodes cost a tenth more, with 20 ms one of three nodes did.
 const commitPace = 10 * time.Millisecond
 
-// storeOptions are the frontier's store's. With little memory its tables and caches
-// are smaller: with the usual ones, three tables of 42 MiB and the caches alone took more
-// than a --memory of 128 MiB, and the garbage collector never stopped.
-func (n *Node) storeOptions() storage.BadgerOptions {
-	o := storage.BadgerOptions{Sync: n.cfg.Sync, Logger: n.log}
-	if memory := int64(n.cfg.Memory); memory < 512<<20 {
-		o.MemTableBytes = 16 << 20
-		o.BlockCacheBytes, o.IndexCacheBytes = memory/16, memory/32
-	}
-	return o
-}
-
 // openStores opens the frontier, in kv unless that is nil, the document and the
 // resolver.
 func (n *Node) openStores(kv storage.KV) (err error) {
@@ -187,7 +165,7 @@ func (n *Node) openStores(kv storage.KV) (err error) {
 	}
 	n.events.StartFrom(n.doc.Current().Doc)
 	if n.kv = kv; kv == nil {
-		n.kv, err = storage.OpenBadger(n.dir.Join("frontier"), n.storeOptions())
+		n.kv, err = storage.OpenBadger(n.dir.Join("frontier"), storage.OptionsFor(int64(n.cfg.Memory), n.cfg.Sync, n.log))
 		if err != nil {
 			return datadir.Failed("open the frontier in "+n.dir.Join("frontier"), err)
 		}

@@ -219,7 +219,11 @@ func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response
 		original = w.known(ctx, v, resp, o)
 		o.Refers = original != nil
 	}
-	return w.store(ctx, &v, capture(v, resp, o, original), rules, o, doc)
+	if err := w.store(ctx, &v, capture(v, resp, o, original), rules, o, doc); err != nil {
+		return err
+	}
+	w.index(&v, resp, rules, o, doc != nil)
+	return nil
 }
 
 // store archives an answer and writes what is derived from it.

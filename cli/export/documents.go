@@ -2,6 +2,7 @@ package export
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,6 +17,7 @@ import (
 	"crawlnode/store/archive"
 	"crawlnode/store/readback"
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/maintext"
 )
 
 // document is a page as a search engine takes it.
@@ -25,8 +27,9 @@ type document struct {
 	Host        string    `json:"host"`
 	Title       string    `json:"title"`
 	Description string    `json:"description,omitempty"`
-	Text        string    `json:"text"`
-	Language    string    `json:"language,omitempty"` // as the page declares it
+	Headings    []string  `json:"headings,omitempty"`
+	Text        string    `json:"text"`               // the main text
+	Language    string    `json:"language,omitempty"` // ISO 639-1, declared or detected
 	FetchedAt   time.Time `json:"fetched_at"`
 	Timestamp   int64     `json:"timestamp"` // the same in seconds since 1970, for engines without times
 	Digest      string    `json:"digest,omitempty"`
@@ -36,7 +39,23 @@ type document struct {
 	bytes   int64
 }
 
-// documentOf reads a page.
+// mainDocument reads a page and keeps its main text, without menus and footers.
+func mainDocument(e *archive.Entry, p *readback.Page) (*document, error) {
+	d, err := documentOf(e, p)
+	if err != nil {
+		return nil, err
+	}
+	content, _, err := p.Content()
+	if err != nil {
+		return nil, err
+	}
+	main := maintext.Extract(content, p.Header("Content-Type"), p.Header("Content-Language"))
+	d.Title, d.Description = cmp.Or(main.Title, d.Title), cmp.Or(main.Description, d.Description)
+	d.Headings, d.Text, d.Language = main.Headings, main.Text, main.Language
+	return d, nil
+}
+
+// documentOf reads a page, with all of its visible text.
 func documentOf(e *archive.Entry, p *readback.Page) (*document, error) {
 	doc, err := p.Document(htmlparse.Options{})
 	if err != nil {
@@ -75,7 +94,7 @@ func (v *documents) write(ctx context.Context, env *command.Env, line func(out *
 			out := json.NewEncoder(buffered)
 			out.SetEscapeHTML(false)
 			if err := eachPage(ctx, src, left, func(e *archive.Entry, p *readback.Page) error {
-				d, err := documentOf(e, p)
+				d, err := mainDocument(e, p)
 				if err != nil {
 					left.note(e, err)
 					return nil

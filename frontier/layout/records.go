@@ -97,6 +97,12 @@ func (q *QueueEntry) Encode() []byte {
 
 // DecodeQueued reads all but the URL, whose pieces point into b.
 func DecodeQueued(b []byte) (q QueueEntry, err error) {
+	err = q.decode(b)
+	return q, err
+}
+
+// decode reads an entry into q, which is empty.
+func (q *QueueEntry) decode(b []byte) error {
 	r := newDecoder(b)
 	flags := r.u()
 	q.HTTPS, q.Refetch, q.Item.Revisit = flags&queueHTTPS != 0, flags&queueRefetch != 0, flags&queueRevisit != 0
@@ -119,7 +125,7 @@ func DecodeQueued(b []byte) (q QueueEntry, err error) {
 		q.Stood = r.places()
 	}
 	q.Rest = r.rest()
-	return q, r.end("queue entry")
+	return r.end("queue entry")
 }
 
 // places reads where a URL stood.
@@ -137,7 +143,8 @@ func (r *decoder) places() []QueuePlace {
 
 // DecodeItem reads a queue entry into an Item.
 func DecodeItem(h crawl.Host, band crawl.Band, seq uint64, b []byte) (crawl.Item, error) {
-	q, err := DecodeQueued(b)
+	var q QueueEntry
+	err := q.decode(b)
 	if err != nil {
 		return crawl.Item{}, fmt.Errorf("%w of %s, band %d, seq %d", err, h, band, seq)
 	}

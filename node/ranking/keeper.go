@@ -24,6 +24,7 @@ type Keeper struct {
 	held     map[crawl.Partition]*holding
 	turns    int
 	order    ordering
+	folded   bool // there are accounts
 	behind   bool // the last round has not sent all: larger folds need fewer entries
 	lastSums time.Time
 }
@@ -110,7 +111,7 @@ func (k *Keeper) Round(ctx context.Context, now time.Time) error {
 	if err := k.send(ctx); err != nil {
 		return err
 	}
-	if now.Sub(k.lastSums) < sumAfter {
+	if now.Sub(k.lastSums) < sumAfter && (k.ranks.Load() != nil || !k.folded) { // the first accounts are summed at once
 		return nil
 	}
 	k.lastSums = now
@@ -184,7 +185,7 @@ func (k *Keeper) foldOne(ctx context.Context, p crawl.Partition) error {
 		h.since = time.Time{}
 		h.posted = h.posted || d.Posts > 0
 		if d.Entries > 0 {
-			h.accounts = d.Accounts
+			h.accounts, k.folded = d.Accounts, true
 		}
 		if err := k.raise(ctx, p, d.Rises); err != nil {
 			return err

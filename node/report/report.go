@@ -86,6 +86,8 @@ type Options struct {
 	Permits   *finish.Permits
 	Finisher  *finish.Finisher
 	Revisits  *revisits.Keeper
+	Raised    func() uint64            // queued URLs that were moved to better bands
+	Index     func() *crawl.IndexBlock // nil: the index is off
 	Peers     *heartbeat.Table
 	Space     *disk.Space
 	Stalls    *disk.Stalls

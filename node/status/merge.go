@@ -121,6 +121,7 @@ func Merge(p Picture) *crawl.Status {
 	fillCrawl(s, &p)
 	fillRates(s, &p)
 	fillFreshness(s, &p, &sum)
+	fillIndex(s, &p)
 	fillCluster(s, &p)
 	s.Bottleneck = worstBottleneck(s, &p)
 	fillEnd(s, &p)

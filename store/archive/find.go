@@ -129,3 +129,54 @@ func (f *finder) consider(line, rest []byte) error {
 	f.date, f.best = bytes.Clone(date), ref
 	return nil
 }
+
+// Lookup calls fn with each capture of a key in the indexes of a folder, by time.
+func Lookup(dir, key string, fn func(*Entry) error) error {
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() { // ends when the range does, or at the first write after r is closed
+		err := WriteRange(dir, w, OfKey(key))
+		done <- err
+		_ = w.CloseWithError(err)
+	}()
+	err := ReadEntries(r, func(e Entry) error { return fn(&e) })
+	_ = r.CloseWithError(errors.Join(err, io.ErrClosedPipe))
+	if failed := <-done; err == nil {
+		err = failed
+	}
+	return err
+}
+
+// IndexFile writes a sorted index of a WARC file of whatever origin; the lines name the file by its base name. Sorting takes
+// nameless files in dir. It returns the first damage after what was read before it.
+func IndexFile(path, dir string, out io.Writer) error {
+	lines, err := namelessFile(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lines.Close() }()
+	name := filepath.Base(path)
+	w := bufio.NewWriterSize(lines, readBuffer)
+	_, damage := Scan(path, func(r Record) error {
+		if !r.isCapture() {
+			return nil
+		}
+		_, err := w.Write(appendIndexLine(nil, r.line(name)))
+		return err
+	})
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if _, err := lines.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	sorted, err := SortedLines(dir, lines)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sorted.Close() }()
+	if _, err := io.Copy(out, sorted); err != nil {
+		return err
+	}
+	return damage
+}

@@ -1,0 +1,202 @@
+package search
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"sync"
+
+	"crawlnode/store/search/analyse"
+	"crawlnode/store/search/query"
+	"crawlnode/store/search/rank"
+	"crawlnode/store/search/segment"
+)
+
+const (
+	// distrust is what a mistake costs a suggestion: a word with one mistake less is preferred unless
+	// the other is e^distrust times as common.
+	distrust = 4.0
+	// alternatives is how many words may stand in for one that is not known. Each counts
+	// by less than the one before.
+	alternatives = 4
+	lessEach     = 0.85
+	// weakShare is what a stop word is worth, of what its rarity says: it is looked for in titles
+	// only, where it is rarer than it is.
+	weakShare = 0.15
+	// completionShare is what a word that begins as asked is worth.
+	completionShare = 0.9
+)
+
+func logarithm(n int64) float64 { return math.Log1p(float64(n)) }
+
+// wanted is a clause of the query as every part of the index is searched for it.
+type wanted struct {
+	clause query.Clause
+	terms  []weighted
+	// variants are a phrase in each language.
+	variants []variant
+	weight   float64
+	weak     bool // need not be there
+}
+
+// weighted is a term with its share of the clause's weight.
+type weighted struct {
+	term  string
+	share float64
+}
+
+// variant is a phrase in one language: terms and their places.
+type variant struct {
+	terms  []string
+	places []uint32
+}
+
+// compiled is a plan with everything that is the same for all parts.
+type compiled struct {
+	plan     *Plan
+	query    query.Query
+	clauses  []wanted // without those excluded
+	excluded []wanted
+	weight   float64 // of all clauses
+}
+
+// compile decides what each clause looks for and is worth. It depends on the plan only.
+func compile(p *Plan, stem *analyse.Stemmer) *compiled {
+	c := &compiled{plan: p, query: query.Parse(p.Text)}
+	all := languages(p.Statistics.Languages)
+	main := mainLanguages(&p.Statistics)
+	strong := false
+	for _, clause := range c.query.Clauses {
+		w := wanted{clause: clause}
+		switch clause.Kind {
+		case query.Word:
+			c.word(&w)
+			w.weak = isStop(stem, main, clause.Words[0])
+		case query.Prefix:
+			c.prefix(&w)
+		case query.Phrase:
+			c.phrase(&w, stem, all)
+		}
+		if clause.Not {
+			c.excluded = append(c.excluded, w)
+			continue
+		}
+		if w.weak {
+			w.weight *= weakShare
+		}
+		strong = strong || !w.weak
+		c.weight += w.weight
+		c.clauses = append(c.clauses, w)
+	}
+	if !strong { // nothing but stop words: they are what is asked for
+		for i := range c.clauses {
+			c.clauses[i].weak = false
+		}
+	}
+	return c
+}
+
+// mainLanguages are the languages whose stop words are those of the question: of a fifth of the
+// documents at least, and English.
+func mainLanguages(s *Statistics) []analyse.Language {
+	out := []analyse.Language{analyse.LanguageOf("en")}
+	for _, code := range slices.Sorted(maps.Keys(s.Languages)) {
+		if l := analyse.LanguageOf(code); 5*s.Languages[code] >= s.Documents && !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func isStop(stem *analyse.Stemmer, languages []analyse.Language, w string) bool {
+	return slices.ContainsFunc(languages, func(l analyse.Language) bool { return stem.Stem(l, []byte(w)).Stop })
+}
+
+// add adds the terms of a word to a clause, and returns how many documents they are in.
+func (c *compiled) add(w *wanted, word string, share float64) int64 {
+	terms := c.plan.Statistics.Words[word]
+	for _, t := range slices.Sorted(maps.Keys(terms)) {
+		if !slices.ContainsFunc(w.terms, func(known weighted) bool { return known.term == t }) {
+			w.terms = append(w.terms, weighted{t, share})
+		}
+	}
+	return sum(terms)
+}
+
+func (c *compiled) word(w *wanted) {
+	word := w.clause.Words[0]
+	found := c.add(w, word, 1)
+	share := 1.0
+	if found > 0 {
+		share = lessEach
+	}
+	for _, other := range c.plan.Corrections[word] {
+		found = max(found, c.add(w, other, share))
+		share *= lessEach
+	}
+	w.weight = rank.Weight(found, c.plan.Statistics.Documents)
+}
+
+func (c *compiled) prefix(w *wanted) {
+	word := w.clause.Words[0]
+	found := c.plan.Statistics.Completions[word]
+	n := int64(0)
+	for _, other := range likeliest(found, maxCompletions, func(string) float64 { return 0 }) {
+		share := completionShare
+		if other == word {
+			share = 1
+		}
+		n += c.add(w, other, share)
+	}
+	w.weight = rank.Weight(n, c.plan.Statistics.Documents)
+}
+
+func (c *compiled) phrase(w *wanted, stem *analyse.Stemmer, all []analyse.Language) {
+	for _, word := range w.clause.Words {
+		w.weight += rank.Weight(sum(c.plan.Statistics.Words[word]), c.plan.Statistics.Documents)
+	}
+	for _, l := range all {
+		var v, withStops variant
+		for i, word := range w.clause.Words {
+			s := stem.Stem(l, []byte(word))
+			withStops.terms, withStops.places = append(withStops.terms, s.Term), append(withStops.places, uint32(i))
+			if !s.Stop {
+				v.terms, v.places = append(v.terms, s.Term), append(v.places, uint32(i))
+			}
+		}
+		if len(v.terms) == 0 {
+			v = withStops
+		}
+		w.variants = append(w.variants, v)
+	}
+}
+
+// corrections chooses, for each word that no document has, what it may have been meant to be; with
+// all also for words that some have.
+func corrections(s *Statistics, q *query.Query, all bool) map[string][]string {
+	out := map[string][]string{}
+	for _, w := range q.Words(query.Word) {
+		found := sum(s.Words[w])
+		if found > 0 && !all || len(s.Suggestions[w]) == 0 {
+			continue
+		}
+		most := mistakes(w)
+		words := likeliest(s.Suggestions[w], alternatives, func(o string) float64 {
+			bonus := -distrust * float64(segment.Distance(w, o, most))
+			if o[0] == w[0] {
+				bonus++
+			}
+			return bonus
+		})
+		if found > 0 && s.Suggestions[w][words[0]] < 2*found {
+			continue
+		}
+		out[w] = words
+	}
+	return out
+}
+
+// stemmerPool keeps Stemmers for questions: they remember what they have stemmed.
+func stemmerPool() sync.Pool {
+	return sync.Pool{New: func() any { return analyse.NewStemmer() }}
+}

@@ -1,0 +1,278 @@
+package segment
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"crawlnode/store/search/analyse"
+	"crawlnode/store/search/rank"
+)
+
+// Document is what a Builder is given.
+type Document struct {
+	Card   Card
+	URL    string
+	Stored []byte // the record: what it means is the caller's
+	// Fields are the texts of the fields; pieces of one field, such as anchors, are no neighbours.
+	Fields   [rank.Fields][]string
+	Language analyse.Language
+	// Labels are terms without positions, such as that of the host. They begin with a lower-case letter, terms of
+	// words never do.
+	Labels []string
+}
+
+// gap separates the pieces of a field, so that no phrase reaches from one to the next.
+const gap = 8
+
+// Builder gathers the documents of one segment.
+type Builder struct {
+	stem    *analyse.Stemmer
+	scanner analyse.Scanner
+
+	cards  []Card
+	urls   []string
+	stored [][]byte
+
+	terms map[string]uint32
+	names []string // of terms
+	words map[string]*word
+	known map[analyse.Language]map[string]known
+
+	postings  []posting
+	positions []byte
+	hits      []hit // of the current document
+}
+
+type word struct {
+	documents uint32
+	last      uint32 // document counted last, plus 1
+}
+
+// known is what is remembered of a word as it is written in a language.
+type known struct {
+	term uint32
+	stop bool
+	word *word
+}
+
+type hit struct{ term, position uint32 }
+
+type posting struct {
+	term, doc    uint32
+	from         uint32 // in Builder.positions
+	size         uint32
+	impact, mask byte
+}
+
+// NewBuilder makes an empty Builder. The Stemmer may be used again after Write.
+func NewBuilder(stem *analyse.Stemmer) *Builder {
+	return &Builder{stem: stem, terms: map[string]uint32{}, words: map[string]*word{}, known: map[analyse.Language]map[string]known{}}
+}
+
+// Len is the number of documents so far.
+func (b *Builder) Len() int { return len(b.cards) }
+
+// Add adds a document. Keys must differ.
+func (b *Builder) Add(d *Document) {
+	doc := uint32(len(b.cards))
+	var lengths [rank.Fields]uint32
+	b.hits = b.hits[:0]
+	for f := range rank.Fields {
+		lengths[f] = b.field(d, f, doc)
+	}
+	d.Card.Words = lengths[rank.Text]
+	b.cards = append(b.cards, d.Card)
+	b.urls = append(b.urls, d.URL)
+	b.stored = append(b.stored, d.Stored)
+	slices.SortFunc(b.hits, func(x, y hit) int {
+		if x.term != y.term {
+			return cmp.Compare(x.term, y.term)
+		}
+		return cmp.Compare(x.position, y.position)
+	})
+	for i := 0; i < len(b.hits); {
+		j := i + 1
+		for j < len(b.hits) && b.hits[j].term == b.hits[i].term {
+			j++
+		}
+		b.post(doc, b.hits[i:j], &lengths)
+		i = j
+	}
+	for _, label := range d.Labels {
+		b.postings = append(b.postings, posting{term: b.term(label), doc: doc})
+	}
+}
+
+// field takes the words of a field, and returns how many it has. A text leaves out its stop words:
+// their places stay empty.
+func (b *Builder) field(d *Document, f rank.Field, doc uint32) uint32 {
+	position, count := f.Start(), uint32(0)
+	cache := b.known[d.Language]
+	if cache == nil {
+		cache = map[string]known{}
+		b.known[d.Language] = cache
+	}
+	for _, text := range d.Fields[f] {
+		b.scanner.Reset(text)
+		for position < f.End()-gap && b.scanner.Next() {
+			w := b.scanner.Word()
+			k, ok := cache[string(w)]
+			if !ok {
+				k = b.learn(d.Language, w)
+				cache[string(w)] = k
+			}
+			if !k.stop || f != rank.Text {
+				b.hits = append(b.hits, hit{k.term, position})
+			}
+			if k.word != nil && k.word.last != doc+1 {
+				k.word.last = doc + 1
+				k.word.documents++
+			}
+			position++
+			count++
+		}
+		position += gap
+	}
+	return count
+}
+
+func (b *Builder) learn(l analyse.Language, w []byte) known {
+	stem := b.stem.Stem(l, w)
+	k := known{term: b.term(stem.Term), stop: stem.Stop}
+	k.word = b.words[string(w)]
+	if k.word == nil {
+		k.word = &word{}
+		b.words[string(w)] = k.word
+	}
+	return k
+}
+
+func (b *Builder) term(name string) uint32 {
+	t, ok := b.terms[name]
+	if !ok {
+		t = uint32(len(b.names))
+		b.terms[name] = t
+		b.names = append(b.names, name)
+	}
+	return t
+}
+
+// post makes the posting of one term in one document.
+func (b *Builder) post(doc uint32, hits []hit, lengths *[rank.Fields]uint32) {
+	var frequency [rank.Fields]uint32
+	p := posting{term: hits[0].term, doc: doc, from: uint32(len(b.positions))}
+	last := uint32(0)
+	for i, h := range hits {
+		if i > 0 && h.position == last {
+			continue // two words with one stem never share a place
+		}
+		f := rank.FieldOf(h.position)
+		frequency[f]++
+		p.mask |= 1 << f
+		b.positions = binary.AppendUvarint(b.positions, uint64(h.position-last))
+		last = h.position
+	}
+	p.size = uint32(len(b.positions)) - p.from
+	p.impact = rank.Impact(&frequency, lengths)
+	b.postings = append(b.postings, p)
+}
+
+// Write writes the segment to a new file, which is durable afterwards; its folder may not be. After
+// an error there is no file.
+func (b *Builder) Write(path string) (err error) {
+	w, err := newWriter(path)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			w.abandon()
+		}
+	}()
+	stored, err := newStoredWriter(w)
+	if err != nil {
+		return err
+	}
+	for _, record := range b.stored {
+		stored.add(record)
+	}
+	stored.finish()
+	w.section([]byte(joined(b.urls)))
+	cards, keys, end := []byte(nil), make([]uint32, len(b.cards)), uint64(0)
+	for i := range b.cards {
+		end += uint64(len(b.urls[i]))
+		cards = appendCard(cards, &b.cards[i], end)
+		keys[i] = uint32(i)
+	}
+	w.section(cards)
+	slices.SortFunc(keys, func(i, j uint32) int { return bytes.Compare(b.cards[i].Key[:], b.cards[j].Key[:]) })
+	w.section(appendNumbers(nil, keys))
+	terms := b.writePostings(w)
+	w.end()
+	w.section(terms)
+	w.section(b.wordTable())
+	return w.finish(len(b.cards))
+}
+
+func joined(parts []string) string {
+	var out bytes.Buffer
+	for _, p := range parts {
+		out.WriteString(p)
+	}
+	return out.String()
+}
+
+func appendNumbers(dst []byte, numbers []uint32) []byte {
+	for _, n := range numbers {
+		dst = binary.LittleEndian.AppendUint32(dst, n)
+	}
+	return dst
+}
+
+// writePostings writes the postings and returns the table of terms.
+func (b *Builder) writePostings(w *writer) []byte {
+	order := make([]uint32, len(b.names)) // terms by name
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(x, y uint32) int { return cmp.Compare(b.names[x], b.names[y]) })
+	place := make([]uint32, len(order))
+	for i, t := range order {
+		place[t] = uint32(i)
+	}
+	slices.SortStableFunc(b.postings, func(x, y posting) int {
+		if x.term != y.term {
+			return cmp.Compare(place[x.term], place[y.term])
+		}
+		return cmp.Compare(x.doc, y.doc)
+	})
+	var terms tableWriter
+	var list postingsWriter
+	for i := 0; i < len(b.postings); {
+		list.reset()
+		term := b.postings[i].term
+		for ; i < len(b.postings) && b.postings[i].term == term; i++ {
+			p := &b.postings[i]
+			list.add(p.doc, p.impact, p.mask, b.positions[p.from:p.from+p.size])
+		}
+		list.flush()
+		w.write(list.out)
+		terms.add([]byte(b.names[term]), list.count, uint64(len(list.out)))
+	}
+	return terms.finish()
+}
+
+func (b *Builder) wordTable() []byte {
+	names := make([]string, 0, len(b.words))
+	for name := range b.words {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var words tableWriter
+	for _, name := range names {
+		words.add([]byte(name), uint64(b.words[name].documents), 0)
+	}
+	return words.finish()
+}

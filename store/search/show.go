@@ -1,0 +1,121 @@
+package search
+
+import (
+	"context"
+	"strings"
+
+	"crawlnode/store/search/analyse"
+	"crawlnode/store/search/query"
+	"crawlnode/store/search/snippet"
+)
+
+// Show implements Source.
+func (x *Index) Show(ctx context.Context, p Plan, urls []string) ([]Result, error) {
+	s := x.snapshot()
+	defer s.release()
+	stem := x.stemmers.Get().(*analyse.Stemmer)
+	defer x.stemmers.Put(stem)
+	m := newMarker(&p, stem)
+	var out []Result
+	for _, url := range urls[:min(len(urls), MaxSize)] {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		part, doc, ok := s.find(keyOf(url))
+		if !ok {
+			continue
+		}
+		d, err := part.document(doc)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m.result(&d))
+	}
+	return out, nil
+}
+
+// marker finds the words of a question in documents.
+type marker struct {
+	stem  *analyse.Stemmer
+	terms map[string]int // of words, by number of the clause
+	begin map[string]int // beginnings of words
+}
+
+func newMarker(p *Plan, stem *analyse.Stemmer) *marker {
+	m := &marker{stem: stem, terms: map[string]int{}, begin: map[string]int{}}
+	q := query.Parse(p.Text)
+	all := languages(p.Statistics.Languages)
+	main := mainLanguages(&p.Statistics)
+	for i, clause := range q.Clauses {
+		if clause.Not {
+			continue
+		}
+		for _, w := range clause.Words {
+			if clause.Kind == query.Prefix {
+				m.begin[w] = i
+				continue
+			}
+			if clause.Kind == query.Word && len(q.Clauses) > 1 && isStop(stem, main, w) {
+				continue
+			}
+			for _, word := range append([]string{w}, p.Corrections[w]...) {
+				for _, l := range all {
+					term := stem.Stem(l, []byte(word)).Term
+					if _, ok := m.terms[term]; !ok {
+						m.terms[term] = i
+					}
+				}
+			}
+		}
+	}
+	return m
+}
+
+func (m *marker) match(l analyse.Language, word []byte) int {
+	if i, ok := m.terms[m.stem.Stem(l, word).Term]; ok {
+		return i
+	}
+	for begin, i := range m.begin {
+		if strings.HasPrefix(string(word), begin) {
+			return i
+		}
+	}
+	return -1
+}
+
+// result is a document as it is shown: the passage is of its text, or of its description if only
+// that has a word of the question.
+func (m *marker) result(d *Document) Result {
+	r := Result{
+		URL: d.URL, Host: d.Host, Title: strings.Join(strings.Fields(d.Title), " "), Language: d.Language,
+		FetchedAt: d.FetchedAt, File: d.File, Offset: d.Offset,
+	}
+	if r.Title == "" {
+		r.Title = d.URL
+	}
+	l := analyse.LanguageOf(d.Language)
+	match := func(word []byte) int { return m.match(l, word) }
+	parts := snippet.Make(d.Text, match)
+	if d.Description != "" && !marked(parts) {
+		if other := snippet.Make(d.Description, match); marked(other) || len(parts) == 0 {
+			parts = other
+		}
+	}
+	var all strings.Builder
+	r.Highlight = []Part{}
+	for _, p := range parts {
+		r.Highlight = append(r.Highlight, Part{Text: p.Text, Hit: p.Hit})
+		all.WriteString(p.Text)
+	}
+	r.Snippet = all.String()
+	return r
+}
+
+func marked(parts []snippet.Part) bool {
+	for _, p := range parts {
+		if p.Hit {
+			return true
+		}
+	}
+	return false
+}
