@@ -429,8 +429,8 @@ var table = []rule{
 		"lists, from a cluster or from the data directories of nodes that do not run",
 	},
 	{
-		[]string{"cli/searchverb"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl"},
-		"it asks a node and writes what it is told, through the API alone",
+		[]string{"cli/searchverb"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl", "node/datadir", "node/indexer", "store/archive", "store/search", "web/fetcher", "web/htmlparse", "web/maintext", "web/urlnorm"},
+		"it asks a node through the API, or an index that no node uses, which it makes of archives",
 	},
 	{
 		[]string{"cli/recrawl"}, []string{"api/client", "api/urllist", "cli/command", "cli/remote", "cli/seedlist", "crawl"},

@@ -359,6 +359,7 @@ const (
 	BottleneckDisk       = "disk"
 	BottleneckHandoff    = "handoff"
 	BottleneckNothingDue = "nothing_due" // every known page was fetched, and none is due again
+	BottleneckIndex      = "index"       // the processors are busy, and the index is behind
 	BottleneckNone       = "none"
 )
 

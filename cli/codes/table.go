@@ -139,5 +139,6 @@ var entries = []Entry{
 	{Limit, "handoff", "Partitions move to other nodes.", "A node has come or gone.", "Nothing: it passes."},
 	{Limit, "nothing_due", "Every known page was fetched, and none is due for its next visit. The crawl is `waiting`.", "`--recrawl` is on, and there is more capacity than the settings use.",
 		"Nothing: the next visit is at `freshness.next_due_at`. More work: a shorter `--recrawl-interval` or `--recrawl-min`, more seeds, or `crawlnode urls recrawl`. An end: `crawlnode stop`, or `--recrawl off`."},
+	{Limit, "index", "The processors are busy, and many pages wait for the index.", "Pages come faster than they are indexed (`--index on`).", "More nodes or processors; the index catches up when the crawl is slower. Without it: `crawlnode crawl-config set index=off`."},
 	{Limit, "none", "Nothing limits the crawl.", "The fetchers keep up, or nothing is queued.", "Nothing."},
 }

@@ -1,2 +1,3 @@
-// Package searchverb has the verb search: it asks a node for pages by their text. It starts no goroutine.
+// Package searchverb has the verbs search, which asks a node or a folder for pages by their text, and index, which makes
+// such a folder of archives. They start no goroutine.
 package searchverb

@@ -20,6 +20,7 @@ type Verb struct {
 	Number       int      `name:"number" short:"n" group:"limits" default:"10" placeholder:"N" help:"Results, 1 to 100."`
 	Page         int      `group:"limits" default:"1" placeholder:"N" help:"Page of results, from 1."`
 	Output       string   `short:"o" group:"output" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
+	DataDir      string   `name:"data-dir" group:"output" placeholder:"DIR" help:"Ask the index in this folder, made by crawlnode index or by a node that does not run, and no node."`
 	Words        []string `arg:"" name:"words" help:"What to search for."`
 }
 
@@ -45,18 +46,32 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	case v.Page < 1:
 		return env.Fail(command.ExitUsage, "--page: %d must be 1 or more", v.Page)
 	}
+	if v.DataDir != "" {
+		report, err := offline(ctx, v.DataDir, q)
+		if err == nil {
+			err = v.show(env, report)
+		}
+		if err != nil {
+			return env.Fail(command.ExitStorage, "%v", err)
+		}
+		return command.ExitOK
+	}
 	return v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		report, err := c.Search(ctx, q)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case v.Output == "json":
-			enc := json.NewEncoder(env.Stdout)
-			enc.SetIndent("", "  ")
-			return enc.Encode(report)
 		}
-		return write(env.Stdout, report, (v.Page-1)*v.Number)
+		return v.show(env, report)
 	})
+}
+
+func (v *Verb) show(env *command.Env, r *crawl.SearchReport) error {
+	if v.Output != "json" {
+		return write(env.Stdout, r, (v.Page-1)*v.Number)
+	}
+	enc := json.NewEncoder(env.Stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r)
 }
 
 // write writes results for people; before is the number of results on earlier pages.

@@ -72,14 +72,15 @@ func (x *Indexer) Run(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
-		wait := roundEvery
+		wait, began := roundEvery, x.o.Now()
 		more, err := x.step(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			x.o.Log.Error("the index could not be brought up to date; it is tried again", "error", err)
 			wait = retryEvery
 		case more:
-			wait = 0
+			// Half of one processor at the most: the crawl comes first, and what waits is safe.
+			wait = min(max(x.o.Now().Sub(began), 0), retryEvery)
 		}
 		timer.Reset(wait)
 	}

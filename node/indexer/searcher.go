@@ -59,11 +59,11 @@ func (s *Searcher) Search(ctx context.Context, q crawl.SearchQuery) (*crawl.Sear
 	}
 	took := s.x.o.Now().Sub(began)
 	s.x.observe(took)
-	return report(q.Query, &page, g.coverage(), took), nil
+	return Report(q.Query, &page, g.coverage(), took), nil
 }
 
-// report is a page of results in the words of the API.
-func report(query string, p *search.Page, coverage float64, took time.Duration) *crawl.SearchReport {
+// Report is a page of results in the words of the API.
+func Report(query string, p *search.Page, coverage float64, took time.Duration) *crawl.SearchReport {
 	r := &crawl.SearchReport{Query: query, Interpreted: p.Interpreted, Total: p.Total, TotalExact: p.TotalExact, Seconds: took.Seconds(), Coverage: coverage, Results: []crawl.SearchResult{}}
 	if p.DidYouMean != "" {
 		r.DidYouMean = &p.DidYouMean

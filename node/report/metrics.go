@@ -69,6 +69,7 @@ func (r *Reporter) Metrics() metrics.Sample {
 	}
 	r.sampleCluster(&s)
 	r.sampleRevisits(&s, &held)
+	r.sampleIndex(&s)
 	if d, moves := r.Node.Engine(); d != nil {
 		m, f, h := moves.Status(), transfer.FiguresOf(moves, r.Front), d.Counts()
 		s.InFlight = int64(d.Busy())
