@@ -174,7 +174,7 @@ func warm(t *testing.T, p *Pool) {
 }
 
 // shortPages are those that every run shows.
-var shortPages = map[string]bool{"addresses inside": true, "hints": true, "WebRTC": true, "web socket": true, "windows": true, "endless script": true}
+var shortPages = map[string]bool{"addresses inside": true, "WebRTC": true, "endless script": true}
 
 // hostilePages try to reach CANARY (an address of this machine), or never to end.
 var hostilePages = map[string]string{
