@@ -89,14 +89,11 @@ func (a *attacker) page(n int, target string) string {
 	return "<!doctype html><title>attack</title><p>the text of the page</p>" + fmt.Sprintf(a.pages[n], target)
 }
 
-// A hostile page can do nothing from the frame in which the dashboard shows it, and nothing when it is
-// opened by itself.
-func TestHostilePagesDoNothingInTheirFrame(t *testing.T) {
-	needsProcesses(t)
-	b := openTab(t)
-	t.Parallel()
-	all := append(append([]string{}, attacks...), connects...)
-	evil := serveAttacks(t, "127.0.0.1:0", all, func(a *attacker, w http.ResponseWriter, r *http.Request) {
+// seedAttacks gives the pages of all attacks to a node, with a server that notes who comes.
+func seedAttacks(t *testing.T) (c *cluster, evil *attacker, all []string) {
+	t.Helper()
+	all = append(append([]string{}, attacks...), connects...)
+	evil = serveAttacks(t, "127.0.0.1:0", all, func(a *attacker, w http.ResponseWriter, r *http.Request) {
 		var n int
 		if _, err := fmt.Sscanf(r.URL.Path, "/page/%d", &n); err != nil || n >= len(a.pages) {
 			http.NotFound(w, r)
@@ -107,12 +104,22 @@ func TestHostilePagesDoNothingInTheirFrame(t *testing.T) {
 		w.Header().Set("Link", "<"+a.origin+">; rel=preconnect")
 		fmt.Fprint(w, a.page(n, a.origin))
 	})
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--partitions", "512", "--scope", "page")
+	c = newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--partitions", "512", "--scope", "page")
 	c.addReady(1)
-	n := c.nodes[0]
 	for i := range all {
-		n.seed(fmt.Sprintf("%s/page/%d", evil.origin, i))
+		c.nodes[0].seed(fmt.Sprintf("%s/page/%d", evil.origin, i))
 	}
+	return c, evil, all
+}
+
+// A hostile page can do nothing from the frame in which the dashboard shows it, and nothing when it is
+// opened by itself.
+func TestHostilePagesDoNothingInTheirFrame(t *testing.T) {
+	needsProcesses(t)
+	b := openTab(t)
+	t.Parallel()
+	c, evil, all := seedAttacks(t)
+	n := c.nodes[0]
 	c.finished(time.Minute)
 	u := "http://" + n.http
 	for i := range all {

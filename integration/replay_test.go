@@ -208,23 +208,7 @@ func TestReplayedAttacks(t *testing.T) {
 	needsProcesses(t)
 	b := openTab(t)
 	t.Parallel()
-	all := append(append([]string{}, attacks...), connects...)
-	evil := serveAttacks(t, "127.0.0.1:0", all, func(a *attacker, w http.ResponseWriter, r *http.Request) {
-		var n int
-		if _, err := fmt.Sscanf(r.URL.Path, "/page/%d", &n); err != nil || n >= len(a.pages) {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Refresh", "0;url="+a.origin+"/hit")
-		w.Header().Set("Link", "<"+a.origin+">; rel=preconnect")
-		fmt.Fprint(w, a.page(n, a.origin))
-	})
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--partitions", "512", "--scope", "page")
-	c.addReady(1)
-	for i := range all {
-		c.nodes[0].seed(fmt.Sprintf("%s/page/%d", evil.origin, i))
-	}
+	c, evil, all := seedAttacks(t)
 	c.finished(time.Minute)
 	c.stop()
 	replay := replayed(t, c.nodes[0].dir)

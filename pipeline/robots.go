@@ -102,7 +102,7 @@ func (c *chase) step(ctx context.Context) (crawl.RobotsAnswer, bool, error) {
 			c.since, c.until = time.Time{}, c.at.Add(wait+2*trailLife)
 			return crawl.RobotsAnswer{}, false, nil
 		}
-		if !pause(ctx, wait) {
+		if !crawl.Wait(ctx, wait) {
 			return crawl.RobotsAnswer{}, false, &fetcher.Error{Category: fetcher.Other, Contacted: true, Err: context.Canceled}
 		}
 	}
@@ -167,18 +167,6 @@ func (c *chase) failed(err error) (crawl.Response, crawl.Outcome) {
 	// The requests before this one were sent; their timings and Retry-After still apply.
 	r.Requested, r.Took, r.RetryAfter = r.Requested || c.r.Requested, max(r.Took, c.r.Took), c.r.RetryAfter
 	return r, o
-}
-
-// pause waits for d. False: ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // unreachable reports whether an answer means that the file is unavailable now (RFC 9309 section

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crawlnode/api/plaintext"
+	"crawlnode/crawl"
 )
 
 // Env is the world around one command. All fields but Signals and Environ must be set.
@@ -64,13 +65,4 @@ func Examples(lines ...string) string {
 }
 
 // Pause waits for d. It returns false when ctx ended first.
-func Pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
-}
+func Pause(ctx context.Context, d time.Duration) bool { return crawl.Wait(ctx, d) }

@@ -110,11 +110,11 @@ func (f *Feeder) Run(ctx context.Context) {
 		case ctx.Err() != nil:
 		case err != nil:
 			f.failed(err, pause)
-			wait(ctx, pause)
+			crawl.Wait(ctx, pause)
 			pause = min(2*pause, maxPause)
 		case sent == 0:
 			f.caughtUp()
-			wait(ctx, lookEvery)
+			crawl.Wait(ctx, lookEvery)
 		default:
 			pause = minPause
 		}
@@ -220,13 +220,4 @@ func eventOf(line []byte) (sink.Event, time.Time) {
 		}
 	}
 	return e, page.FetchedAt
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }
