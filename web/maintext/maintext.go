@@ -1,13 +1,20 @@
 package maintext
 
-// Page is what was found.
+import (
+	"strings"
+	"unicode/utf8"
+
+	"crawlnode/web/htmlparse"
+)
+
+// Page is what was found. Strings are valid UTF-8.
 type Page struct {
 	Title       string
 	Description string
 	Headings    []string
 	Text        string // paragraphs by newline
 	Language    string // ISO 639-1, declared or detected; "" when neither
-	// Detected: the language was read from the text, because none that is known was declared.
+	// Detected: the language was read from the text, because none that fits it was declared.
 	Detected  bool
 	Truncated bool // a limit has cut something
 }
@@ -17,13 +24,86 @@ const (
 	MaxText     = 256 << 10
 	MaxHeadings = 256
 	MaxBlocks   = 20_000
+	maxTitle    = 1 << 10
 )
 
 // Extract reads a page: its body as it was served (HTML, XHTML or plain text), decoded from its
 // Content-Encoding, and its Content-Type header ("" when there was none). language is what the server
-// declared (Content-Language), "" for nothing.
-func Extract(body []byte, contentType, language string) Page { return Page{} }
+// declared (Content-Language), "" for nothing. body is not changed and not kept.
+func Extract(body []byte, contentType, language string) Page {
+	text := htmlparse.UTF8(body, contentType)
+	if kind, _, _ := strings.Cut(strings.ToLower(contentType), ";"); strings.TrimSpace(kind) == "text/plain" {
+		return plain(text, language)
+	}
+	r := newReader(text)
+	r.read()
+	p := Page{Truncated: r.truncated}
+	kept := choose(r.blocks)
+	var all strings.Builder
+	for _, b := range kept {
+		if b.heading && len(p.Headings) < MaxHeadings {
+			p.Headings = append(p.Headings, b.text)
+		}
+		if all.Len()+len(b.text)+1 > MaxText {
+			p.Truncated = true
+			break
+		}
+		if all.Len() > 0 {
+			all.WriteByte('\n')
+		}
+		all.WriteString(b.text)
+	}
+	p.Text = all.String()
+	p.Title = r.title
+	if p.Title == "" {
+		p.Title = r.shareTitle
+	}
+	if p.Title == "" && len(p.Headings) > 0 {
+		p.Title = p.Headings[0]
+	}
+	p.Title = cut(p.Title, maxTitle)
+	p.Description = cut(r.description, maxTitle)
+	if p.Description == "" {
+		p.Description = cut(r.shareDescription, maxTitle)
+	}
+	if r.language != "" {
+		language = r.language
+	}
+	p.Language, p.Detected = languageOf(language, p.Text)
+	return p
+}
 
-// URLWords are the words of a URL's path and query, separated by spaces: what the index knows of an
-// address.
-func URLWords(url string) string { return "" }
+// plain is a text without markup.
+func plain(text []byte, language string) Page {
+	var p Page
+	lines := strings.Split(cut(string(text), MaxText), "\n")
+	for i, line := range lines {
+		lines[i] = clean(line)
+	}
+	p.Text = strings.TrimSpace(strings.Join(lines, "\n"))
+	p.Truncated = len(text) > MaxText
+	p.Language, p.Detected = languageOf(language, p.Text)
+	return p
+}
+
+// clean collapses white space, and makes the text valid UTF-8 without control characters.
+func clean(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7F {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// cut is at most n bytes of s, at a whole character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

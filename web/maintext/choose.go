@@ -1,0 +1,116 @@
+package maintext
+
+import (
+	"strings"
+
+	"github.com/abadojack/whatlanggo"
+)
+
+const (
+	// fair is the share of the text that a part must have to be the only one that counts.
+	fair = 0.25
+	// least is the share of the text below which a rule has thrown too much away.
+	least = 0.12
+	// tooLinked is the share of links from which a short block is a menu.
+	tooLinked = 0.6
+	// paragraph is the number of bytes from which a block is a text whatever its links.
+	paragraph = 300
+)
+
+// choose keeps the blocks that are the main text.
+func choose(all []block) []block {
+	visible := keep(all, func(b block) bool { return !b.place.hidden })
+	if len(visible) == 0 {
+		visible = all
+	}
+	said := narrower(visible, least, func(b block) bool { return !b.place.aside })
+	named := narrower(said, least, func(b block) bool { return !b.place.named })
+	main := narrower(named, fair, func(b block) bool { return b.place.main })
+	return narrower(main, least, func(b block) bool {
+		return b.heading || len(b.text) >= paragraph || float64(b.links) < tooLinked*float64(len(b.text))
+	})
+}
+
+// narrower keeps what f keeps, if that is a share of the text.
+func narrower(blocks []block, share float64, f func(block) bool) []block {
+	kept := keep(blocks, f)
+	if size(kept) == 0 || float64(size(kept)) < share*float64(size(blocks)) {
+		return blocks
+	}
+	return kept
+}
+
+func keep(blocks []block, f func(block) bool) []block {
+	var out []block
+	for _, b := range blocks {
+		if f(b) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func size(blocks []block) int {
+	n := 0
+	for _, b := range blocks {
+		n += len(b.text)
+	}
+	return n
+}
+
+const (
+	// sample is how much text is looked at for its language, enough how much there must be.
+	sample, enough = 2 << 10, 120
+)
+
+// languageOf is the language of a text that is declared, or read from it.
+func languageOf(declared, text string) (code string, detected bool) {
+	code = strings.ToLower(strings.TrimSpace(declared))
+	if i := strings.IndexAny(code, "-_,; "); i >= 0 {
+		code = code[:i]
+	}
+	if len(code) != 2 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz") != "" {
+		code = ""
+	}
+	text = middle(text)
+	if code != "" && (len(text) < enough || !foreign(code, text)) {
+		return code, false
+	}
+	if len(text) < enough {
+		return "", false
+	}
+	info := whatlanggo.Detect(text)
+	found := info.Lang.Iso6391()
+	if found == "" || !info.IsReliable() {
+		return code, false
+	}
+	return found, true
+}
+
+// middle is a sample of a text: not its beginning, which may be a list of names.
+func middle(text string) string {
+	if len(text) <= sample {
+		return text
+	}
+	from := (len(text) - sample) / 4
+	return strings.ToValidUTF8(text[from:from+sample], "")
+}
+
+// foreign reports whether most letters of the text are of a script in which the language is not
+// written, for the languages that are written in Latin letters.
+func foreign(code, text string) bool {
+	if !strings.Contains(" en de fr es it pt nl sv da no nb nn fi hu ro pl cs sk tr vi id ca eu gl et lv lt hr sl is ga cy ", " "+code+" ") {
+		return false
+	}
+	latin, other := 0, 0
+	for _, r := range text {
+		switch {
+		case r < 0x80 && (r|0x20 < 'a' || r|0x20 > 'z'):
+		case r < 0x0250, r >= 0x1E00 && r < 0x2E80:
+			latin++
+		default:
+			other++
+		}
+	}
+	return other > latin
+}
