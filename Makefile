@@ -132,6 +132,7 @@ deps: ## what the integration tests need from the system; nothing when it is the
 	.ci/npm integration/warcio
 	.ci/npm integration/manifests
 	.ci/npm integration/axe
+	.ci/npm integration/duckdb
 
 containers: deps ## deploy/compose.yaml as real containers, under load; README and tutorial word by word in a fresh one, without network
 	.ci/rootfs $(BIN)/_rootfs

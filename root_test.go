@@ -71,6 +71,30 @@ var table = []rule{
 		"it reads archives, through a node or from a folder, and changes nothing",
 	},
 	{
+		[]string{"store/derived/follow"}, []string{"crawl", "store/derived", "store/files", "web/urlnorm"},
+		"it reads what package derived writes",
+	},
+	{
+		[]string{"store/sink"}, []string{"crawl"},
+		"it carries lines to other systems, whatever they say",
+	},
+	{
+		[]string{"store/newest", "store/table"}, []string{"crawl", "store/archive"},
+		"they read what an index says; where it lies, and what the records have, is their callers'",
+	},
+	{
+		[]string{"store/wacz", "store/s3test"}, nil,
+		"they pack or keep bytes that they are given, and know nothing of crawls",
+	},
+	{
+		[]string{"store/upload"}, []string{"store/s3test"},
+		"it copies files that it is given, and knows nothing of crawls; its tests have a store of their own",
+	},
+	{
+		[]string{"node/uploads"}, []string{"crawl", "store/archive", "store/upload"},
+		"it copies finished files and reads them back; who writes them is not its concern",
+	},
+	{
 		[]string{"store/derived"}, []string{"crawl", "web/htmlparse", "web/urlnorm", "store/files"},
 		"it writes down what was read of a page and knows neither fetching nor the archive",
 	},
@@ -81,6 +105,34 @@ var table = []rule{
 	{
 		[]string{"store/scopeset"}, []string{"web/scope", "store/files"},
 		"it keeps entries and what they open; judging is the scope's, and carrying them to others the node's",
+	},
+	{
+		[]string{"store/search/analyse"}, nil,
+		"a leaf: it makes words of text",
+	},
+	{
+		[]string{"store/search/rank"}, nil,
+		"a leaf: it computes scores",
+	},
+	{
+		[]string{"store/search/query"}, []string{"store/search/analyse"},
+		"pure: it reads questions",
+	},
+	{
+		[]string{"store/search/snippet"}, []string{"store/search/analyse"},
+		"pure: it chooses passages",
+	},
+	{
+		[]string{"store/search/segment"}, []string{"store/search/analyse", "store/search/rank"},
+		"it keeps one immutable part of an index; which parts there are is known above",
+	},
+	{
+		[]string{"store/search"}, []string{"store/files", "store/search/analyse", "store/search/query", "store/search/rank", "store/search/segment", "store/search/snippet"},
+		"the index of one node: it stores what it is given and knows neither fetching nor other nodes",
+	},
+	{
+		[]string{"web/maintext"}, []string{"web/htmlparse"},
+		"it reads the text of a page; what it is for is known above",
 	},
 	{
 		[]string{"store/linkgraph"}, []string{"store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
@@ -99,8 +151,20 @@ var table = []rule{
 		"it reads one snapshot and changes nothing",
 	},
 	{
-		[]string{"frontier/cash"}, []string{"crawl", "importance", "web/urlnorm", "frontier/commit", "frontier/layout", "frontier/reader", "frontier/storage"},
+		[]string{"frontier/order"}, []string{"crawl", "importance", "web/urlnorm", "frontier/layout", "frontier/reader", "frontier/storage"},
+		"it says where a queued URL waits; the frontier moves it",
+	},
+	{
+		[]string{"frontier/cash"}, []string{"crawl", "importance", "web/urlnorm", "frontier/commit", "frontier/layout", "frontier/order", "frontier/reader", "frontier/storage"},
 		"it plans what becomes of a partition's cash, and asks the writer to carry it out",
+	},
+	{
+		[]string{"frontier/texts"}, []string{"crawl", "frontier/commit", "frontier/layout", "frontier/reader"},
+		"it keeps the documents of pages as bytes; what is in them the index knows",
+	},
+	{
+		[]string{"frontier/contents"}, []string{"crawl", "frontier/commit", "frontier/layout", "frontier/reader"},
+		"it remembers payloads beside the URLs, in the same writes",
 	},
 	{
 		[]string{"frontier/due"}, []string{"crawl", "recrawl", "frontier/layout", "frontier/reader"},
@@ -127,7 +191,7 @@ var table = []rule{
 		"it reads the stores of nodes that do not run, which its tests fill with a frontier",
 	},
 	{
-		[]string{"frontier"}, []string{"crawl", "importance", "recrawl", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
+		[]string{"frontier"}, []string{"crawl", "importance", "recrawl", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/contents", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/order", "frontier/reader", "frontier/filters", "frontier/texts"},
 		"one node's engine knows no cluster",
 	},
 	{
@@ -187,8 +251,12 @@ var table = []rule{
 		"one page's trip; where pages come from and go to are interfaces that it declares",
 	},
 	{
-		[]string{"config"}, []string{"crawl", "focus", "importance", "web/normalize", "web/scope"},
+		[]string{"config"}, []string{"crawl", "focus", "importance", "store/upload", "web/normalize", "web/scope"},
 		"flags become values; it starts nothing",
+	},
+	{
+		[]string{"api/search"}, []string{"crawl"},
+		"it writes results in the forms of others; finding them is the node's",
 	},
 	{
 		[]string{"api/dashboard"}, []string{"crawl", "store/readback"},
@@ -207,7 +275,11 @@ var table = []rule{
 		"a report in other words; what it counts it reads through a function that it is given",
 	},
 	{
-		[]string{"api"}, []string{"api/analysis", "api/dashboard", "api/plaintext", "api/urllist", "crawl", "metrics", "door"},
+		[]string{"api/captures"}, []string{"crawl", "store/archive", "web/urlnorm"},
+		"it selects and prints lines of an index; where those come from is a function that it is given",
+	},
+	{
+		[]string{"api"}, []string{"api/analysis", "api/captures", "api/dashboard", "api/plaintext", "api/search", "api/urllist", "crawl", "metrics", "door"},
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
@@ -231,7 +303,7 @@ var table = []rule{
 		"it answers the pipeline from the frontier and from peers; who holds what, and whom to call, are functions that node gives it",
 	},
 	{
-		[]string{"node/crawldoc"}, []string{"crawl", "config", "clusterkey", "focus", "node/datadir", "pipeline", "store/files", "store/scopeset", "web/normalize", "web/scope"},
+		[]string{"node/crawldoc"}, []string{"crawl", "config", "clusterkey", "focus", "node/datadir", "pipeline", "store/files", "store/scopeset", "web/normalize", "web/scope", "web/urlnorm"},
 		"what the nodes agree on, its rules and its file; carrying it to others is node's",
 	},
 	{
@@ -271,12 +343,24 @@ var table = []rule{
 		"it joins the pure recrawl to the frontier's writes; the price reaches it as a function, and it keeps nothing",
 	},
 	{
-		[]string{"node/ranking"}, []string{"crawl", "frontier", "frontier/cash", "frontier/commit", "frontier/layout", "handoff", "importance", "peer", "web/urlnorm"},
+		[]string{"node/indexer"}, []string{"crawl", "frontier", "frontier/texts", "node/fanout", "pipeline", "store/files", "store/search", "web/maintext"},
+		"it brings documents into the node's index and asks those of all nodes; calls and rules are functions that it is given",
+	},
+	{
+		[]string{"node/ranking"}, []string{"crawl", "frontier", "frontier/cash", "frontier/commit", "frontier/layout", "frontier/order", "handoff", "importance", "peer", "web/urlnorm"},
 		"it carries credits between partitions; what they are worth is package importance's",
 	},
 	{
 		[]string{"node/links"}, []string{"crawl", "frontier", "handoff", "peer", "pipeline", "ring", "web/normalize", "web/scope", "web/urlnorm"},
 		"it carries links between the frontier and the peers; views, settings and the other ends of a page reach it through interfaces that it declares",
+	},
+	{
+		[]string{"node/sinks"}, []string{"crawl", "store/derived", "store/derived/follow", "store/files", "store/sink"},
+		"it joins the list of pages to the sinks; where a sink is, and what a page is, is not its concern",
+	},
+	{
+		[]string{"node/tracing"}, []string{"crawl", "frontier", "node/links", "peer", "pipeline", "web/scope", "web/urlnorm"},
+		"it decorates interfaces that others declare, and decides nothing",
 	},
 	{
 		[]string{"node/transfer"}, []string{"crawl", "frontier", "handoff", "membership", "node/datadir", "peer"},
@@ -307,7 +391,7 @@ var table = []rule{
 		"it judges addresses by flags, settings and peers, and connects to none",
 	},
 	{
-		[]string{"node/outputs"}, []string{"config", "crawl", "frontier", "node/datadir", "node/disk", "pipeline", "store/archive", "store/derived", "web/htmlparse"},
+		[]string{"node/outputs"}, []string{"config", "crawl", "frontier", "node/datadir", "node/disk", "node/uploads", "pipeline", "store/archive", "store/derived", "store/upload", "web/htmlparse"},
 		"it joins the stores of the archive and of derived files to the pipeline and to the disk's room",
 	},
 	{
@@ -328,7 +412,7 @@ var table = []rule{
 	},
 	{
 		[]string{"node/report"}, []string{"config", "crawl", "dnscache", "frontier", "frontier/storage", "handoff", "membership", "metrics", "scheduler", "web/scope",
-			"node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/finish", "node/heartbeat", "node/links", "node/outputs", "node/resources", "node/revisits", "node/status", "node/transfer"},
+			"node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/finish", "node/heartbeat", "node/links", "node/outputs", "node/resources", "node/revisits", "node/sinks", "node/status", "node/transfer"},
 		"it reads every part of a node for its status and its metrics, and changes none",
 	},
 	{
@@ -343,6 +427,10 @@ var table = []rule{
 	{
 		[]string{"cli/lists"}, []string{"api/client", "api/plaintext", "api/urllist", "cli/command", "cli/remote", "crawl", "frontier/offline", "node/datadir"},
 		"lists, from a cluster or from the data directories of nodes that do not run",
+	},
+	{
+		[]string{"cli/searchverb"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl", "node/datadir", "node/indexer", "store/archive", "store/search", "web/fetcher", "web/htmlparse", "web/maintext", "web/urlnorm"},
+		"it asks a node through the API, or an index that no node uses, which it makes of archives",
 	},
 	{
 		[]string{"cli/recrawl"}, []string{"api/client", "api/urllist", "cli/command", "cli/remote", "cli/seedlist", "crawl"},
@@ -367,6 +455,14 @@ var table = []rule{
 	{
 		[]string{"cli/pagefiles"}, []string{"api/client", "api/plaintext", "cli/command", "crawl", "store/archive", "store/mirror", "web/normalize"},
 		"it reads archives, through a node or from a folder, and writes what package mirror makes of them",
+	},
+	{
+		[]string{"cli/export"}, []string{"api/client", "api/plaintext", "cli/command", "cli/pagefiles", "cli/remote", "crawl", "store/archive", "store/newest", "store/readback", "store/table", "store/wacz", "web/htmlparse", "web/maintext", "web/urlnorm"},
+		"its verbs read archives, through a node or from folders, and write them in the forms of others",
+	},
+	{
+		[]string{"cli/replay"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl", "store/archive", "store/readback", "web/rewrite", "web/urlnorm"},
+		"a server of its own for archived pages, which a node must not be",
 	},
 	{
 		[]string{"cli/graph"}, []string{"api/plaintext", "cli/command", "importance/pagerank", "store/linkgraph"},

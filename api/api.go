@@ -41,9 +41,16 @@ type Backend interface {
 	// ListURLs reads a page of the stored URLs that a query wants, within two seconds: crawl.URLPage.
 	// crawl.ErrBadQuery: the query cannot be answered by anybody.
 	ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error)
+	// Search answers a question about the text of pages. crawl.ErrRefused: the crawl has no index.
+	Search(ctx context.Context, q crawl.SearchQuery) (*crawl.SearchReport, error)
 	// WriteIndex writes the CDXJ lines of all captures that the members have, each once and sorted.
 	// It is as fast as the writer.
 	WriteIndex(ctx context.Context, out io.Writer) error
+	// Captures lists what the members have stored of a URL. crawl.ErrBadQuery: it is no URL.
+	Captures(ctx context.Context, url string) (*crawl.CapturesReport, error)
+	// EachCapture calls fn with each line of WriteIndex in a range, without its end and not to be kept,
+	// and a member that has it. An error of fn ends it and is returned.
+	EachCapture(ctx context.Context, r crawl.IndexRange, fn func(node crawl.NodeRef, line []byte) error) error
 	// OpenCapture opens the record at a position in any member's archive: a gzip member or a zstd
 	// frame. crawl.ErrNoCapture: no member has it.
 	OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error)

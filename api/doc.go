@@ -16,6 +16,8 @@
 //	GET  /api/v1/hosts?sort=ORDER&limit=N   crawl.HostsReport: the first hosts in memory; orders:
 //	                                        queued, fetched, errors, backoff, latency
 //	GET  /api/v1/hosts/{host}               crawl.HostReport: politeness state, what waits
+//	GET  /api/v1/search?query=WORDS&page=N&size=N  crawl.SearchReport; ?format=atom|jsonfeed: a feed
+//	GET  /opensearch.xml   how a browser asks
 //	GET  /api/v1/cdxj      the CDXJ lines of all captures that the members have, sorted
 //	GET  /api/v1/captures/{file}/{offset}   one record of any member's archive, a gzip member
 //	POST /api/v1/nodes/{id}/drain|stop|forget   NodeOrder; id is a node's id or its name

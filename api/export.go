@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"crawlnode/api/captures"
 	"crawlnode/api/plaintext"
+	"crawlnode/crawl"
 )
 
 // stallTimeout ends an answer of any length when its client has stopped reading.
@@ -31,6 +33,34 @@ func (s *server) cdxj(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	out := &steady{w: w, control: http.NewResponseController(w)}
 	s.end(out, r, s.backend.WriteIndex(r.Context(), out))
+}
+
+// listCaptures answers with what is stored of a URL.
+func (s *server) listCaptures(w http.ResponseWriter, r *http.Request) {
+	url, ok := asked(w, r, "url")
+	if !ok {
+		return
+	}
+	report, err := s.backend.Captures(r.Context(), url)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	writeJSON(w, report)
+}
+
+// cdx answers as the CDX server API does.
+func (s *server) cdx(w http.ResponseWriter, r *http.Request) {
+	q, err := captures.Parse(r.URL.Query())
+	if err != nil {
+		writeProblem(w, http.StatusBadRequest, plaintext.Escape(err.Error()))
+		return
+	}
+	w.Header().Set("Content-Type", q.ContentType())
+	out := &steady{w: w, control: http.NewResponseController(w)}
+	s.end(out, r, q.Write(out, func(in crawl.IndexRange, fn func(crawl.NodeRef, []byte) error) error {
+		return s.backend.EachCapture(r.Context(), in, fn)
+	}))
 }
 
 // capture answers with one record unchanged from its file: a gzip member or a zstd frame.

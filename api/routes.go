@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"crawlnode/api/captures"
 	"crawlnode/api/dashboard"
 	"crawlnode/api/urllist"
 	"crawlnode/crawl"
@@ -75,7 +76,7 @@ const (
 
 // routes is the whole API.
 func routes() []route {
-	return slices.Concat(readRoutes(), explainRoutes(), analysisRoutes(), orderRoutes())
+	return slices.Concat(readRoutes(), explainRoutes(), analysisRoutes(), searchRoutes(), orderRoutes())
 }
 
 // readRoutes are the questions about the cluster.
@@ -143,6 +144,11 @@ func explainRoutes() []route {
 			reply:  crawl.HostReport{}, errors: []int{missing, busy}},
 		{method: "GET", path: "/api/v1/cdxj", id: "captureIndex", gives: "the index", summary: "The CDXJ lines of all captures that the members have, sorted.", serve: (*server).cdxj,
 			other: []media{{name: "text/plain", what: "CDXJ"}}, errors: []int{busy}},
+		{method: "GET", path: "/api/v1/captures", id: "captures", gives: "the captures, the oldest first", summary: "What the members have stored of a URL; the newest 10,000 captures.", serve: (*server).listCaptures,
+			params: []param{{name: "url", in: "query", what: "the URL, in any spelling", sample: "", required: true}},
+			reply:  crawl.CapturesReport{}, errors: []int{bad, busy}},
+		{method: "GET", path: "/cdx", id: "cdx", gives: "the captures, by key and time", summary: "The captures of a URL, a host or a domain: the CDX server API.", serve: (*server).cdx,
+			params: cdxParams(), reply: [][]string{}, other: []media{{name: "text/plain", what: "without output: a line for each capture, its fields separated by spaces"}, {name: "application/x-ndjson", what: "with output=jsonl: an object a line", binary: true}}, errors: []int{bad, busy}},
 		{method: "GET", path: "/api/v1/captures/{file}/{offset}", id: "capture", gives: "the record as it is stored", summary: "One record of any member's archive.", serve: (*server).capture,
 			params: []param{
 				{name: "file", in: "path", what: "name of the WARC file", sample: "", required: true},
@@ -151,6 +157,14 @@ func explainRoutes() []route {
 			other:  []media{{name: "application/warc+gzip", what: "a gzip member", binary: true}, {name: "application/warc+zstd", what: "a zstd frame", binary: true}},
 			errors: []int{bad, missing, busy}},
 	}
+}
+
+// cdxParams are the parameters of the CDX server API.
+func cdxParams() (list []param) {
+	for _, p := range captures.Params() {
+		list = append(list, param{p.Name, "query", p.What, p.Sample, p.Words, p.Required})
+	}
+	return list
 }
 
 // orderRoutes change something.

@@ -103,3 +103,12 @@ func TestURLsListOfFolder(t *testing.T) {
 	}
 	list().want(t, command.ExitUsage, "", "a node runs on "+dir+": ask it")
 }
+
+func (fakeNode) Search(_ context.Context, q crawl.SearchQuery) (*crawl.SearchReport, error) {
+	if q.Query == "off" {
+		return nil, fmt.Errorf("%w: set index=on", crawl.ErrRefused)
+	}
+	lang := "en"
+	return &crawl.SearchReport{Query: q.Query, Interpreted: q.Query, Total: 41, TotalExact: true, Coverage: 1, Results: []crawl.SearchResult{{Title: "<b>T\x1b", Snippet: "a hit", Highlight: []crawl.SearchPart{{Text: "a "}, {Text: "<hit>", Hit: true}},
+		Link: "http://a.test/x?y=1&z=2", Host: "a.test", Lang: &lang, File: "f.warc.gz", AlsoAt: []string{}}}}, nil
+}

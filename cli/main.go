@@ -19,10 +19,13 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/demo"
 	"crawlnode/cli/doctor"
+	"crawlnode/cli/export"
 	"crawlnode/cli/focus"
 	"crawlnode/cli/graph"
 	"crawlnode/cli/help"
 	"crawlnode/cli/mistakes"
+	"crawlnode/cli/replay"
+	"crawlnode/cli/searchverb"
 	"crawlnode/cli/stop"
 	"crawlnode/cli/warcfiles"
 	"crawlnode/config"
@@ -35,35 +38,38 @@ type Env = command.Env
 
 // grammar is the whole command line.
 type grammar struct {
-	Start      startVerb           `cmd:"" default:"withargs" help:"Run a node (the default verb)."`
-	Crawl      crawlVerb           `cmd:"" help:"Crawl some sites with one node and end."`
-	Demo       demo.Verb           `cmd:"" help:"Three nodes crawl a synthetic web on this machine; one leaves half-way."`
-	Status     statusVerb          `cmd:"" help:"Show what the cluster does; any node answers for all."`
-	Seeds      seedsVerbs          `cmd:"" help:"Hand URLs to a running cluster."`
-	Nodes      nodesVerbs          `cmd:"" help:"List the nodes; drain or forget one; replace the key."`
-	URLs       urlsVerbs           `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled; list the stored URLs; fetch some again."`
-	Cat        catVerb             `cmd:"" help:"Print what was stored of a URL: body, header or text."`
-	Hosts      hostsVerbs          `cmd:"" help:"Show one host: its queue and its politeness."`
-	Scope      scopeVerbs          `cmd:"" help:"Try a URL against the scope."`
-	Export     exportVerbs         `cmd:"" help:"Write what the crawl has left behind."`
-	Graph      graph.Verbs         `cmd:"" help:"Compute what the links say of pages and hosts."`
-	Focus      focus.Verbs         `cmd:"" help:"Make the topic model of a focused crawl, and try it on pages."`
-	WARC       warcfiles.Verbs     `cmd:"" name:"warc" help:"List, extract and verify the records of WARC files."`
-	CrawlConf  crawlConfVerbs      `cmd:"" name:"crawl-config" help:"Show or change the settings of a running crawl."`
-	Pause      pauseVerb           `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
-	Resume     resumeVerb          `cmd:"" help:"Go on with a paused crawl."`
-	Stop       stop.Verb           `cmd:"" help:"Stop a node, or with --all every node of the cluster."`
-	Keygen     keygenVerb          `cmd:"" help:"Make a cluster key, or a token of less power."`
-	Tokens     tokensVerbs         `cmd:"" help:"Revoke a token."`
-	Config     configVerbs         `cmd:"" help:"Show the settings, and where each of them comes from."`
-	Simweb     bench.WebVerb       `cmd:"" help:"Serve a synthetic web on this machine, to try a crawl on."`
-	Doctor     doctor.Verb         `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
-	Explain    codes.Verb          `cmd:"" help:"Explain a health reason, an exit code, an error category, a skip reason or a bottleneck."`
-	Completion help.CompletionVerb `cmd:"" help:"Print a script that completes this command line in a shell."`
-	Man        help.ManVerb        `cmd:"" help:"Print the manual page."`
-	Version    versionVerb         `cmd:"" help:"Print the version."`
-	Reference  help.ReferenceVerb  `cmd:"" hidden:"" help:"Write the references of the command line and of the settings."`
-	Bench      bench.Verb          `cmd:"" hidden:"" help:"Measure what a page costs."`
+	Start      startVerb            `cmd:"" default:"withargs" help:"Run a node (the default verb)."`
+	Crawl      crawlVerb            `cmd:"" help:"Crawl some sites with one node and end."`
+	Demo       demo.Verb            `cmd:"" help:"Three nodes crawl a synthetic web on this machine; one leaves half-way."`
+	Status     statusVerb           `cmd:"" help:"Show what the cluster does; any node answers for all."`
+	Seeds      seedsVerbs           `cmd:"" help:"Hand URLs to a running cluster."`
+	Nodes      nodesVerbs           `cmd:"" help:"List the nodes; drain or forget one; replace the key."`
+	URLs       urlsVerbs            `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled; list the stored URLs; fetch some again."`
+	Cat        catVerb              `cmd:"" help:"Print what was stored of a URL: body, header or text."`
+	Hosts      hostsVerbs           `cmd:"" help:"Show one host: its queue and its politeness."`
+	Scope      scopeVerbs           `cmd:"" help:"Try a URL against the scope."`
+	Export     export.Verbs         `cmd:"" help:"Write what the crawl has left behind."`
+	Replay     replay.Verb          `cmd:"" help:"Show archived pages in a browser, as they were, from the archive alone."`
+	Graph      graph.Verbs          `cmd:"" help:"Compute what the links say of pages and hosts."`
+	Focus      focus.Verbs          `cmd:"" help:"Make the topic model of a focused crawl, and try it on pages."`
+	WARC       warcfiles.Verbs      `cmd:"" name:"warc" help:"List, extract and verify the records of WARC files."`
+	CrawlConf  crawlConfVerbs       `cmd:"" name:"crawl-config" help:"Show or change the settings of a running crawl."`
+	Pause      pauseVerb            `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
+	Resume     resumeVerb           `cmd:"" help:"Go on with a paused crawl."`
+	Stop       stop.Verb            `cmd:"" help:"Stop a node, or with --all every node of the cluster."`
+	Keygen     keygenVerb           `cmd:"" help:"Make a cluster key, or a token of less power."`
+	Tokens     tokensVerbs          `cmd:"" help:"Revoke a token."`
+	Config     configVerbs          `cmd:"" help:"Show the settings, and where each of them comes from."`
+	Simweb     bench.WebVerb        `cmd:"" help:"Serve a synthetic web on this machine, to try a crawl on."`
+	Doctor     doctor.Verb          `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
+	Search     searchverb.Verb      `cmd:"" help:"Find pages by their text, on any node of a crawl with --index on."`
+	Index      searchverb.IndexVerb `cmd:"" help:"Make an index of WARC files, for search --data-dir."`
+	Explain    codes.Verb           `cmd:"" help:"Explain a health reason, an exit code, an error category, a skip reason or a bottleneck."`
+	Completion help.CompletionVerb  `cmd:"" help:"Print a script that completes this command line in a shell."`
+	Man        help.ManVerb         `cmd:"" help:"Print the manual page."`
+	Version    versionVerb          `cmd:"" help:"Print the version."`
+	Reference  help.ReferenceVerb   `cmd:"" hidden:"" help:"Write the references of the command line and of the settings."`
+	Bench      bench.Verb           `cmd:"" hidden:"" help:"Measure what a page costs."`
 }
 
 // Main runs the command line args, without the program's name, and returns the

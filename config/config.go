@@ -58,6 +58,7 @@ type Node struct {
 	DebugAddr string `name:"debug-addr" group:"node" placeholder:"ADDR" help:"Serve Go's profiles (pprof) at this loopback address (default: off)." live:"start"`
 	LogLevel  string `name:"log-level" group:"node" placeholder:"debug|info|warn|error" default:"info" help:"Minimum level of log messages." live:"SIGHUP"`
 	LogFormat string `name:"log-format" group:"node" placeholder:"auto|text|json" default:"auto" help:"auto: text on a terminal, JSON otherwise." live:"start"`
+	Traces    `embed:""`
 }
 
 // Cluster has the settings by which nodes find, trust and replace each other.
@@ -105,7 +106,7 @@ type Scope struct {
 	// Normalize are names of rules of web/normalize.
 	Normalize []string `group:"scope" placeholder:"RULE" help:"Rules that make URLs of one page equal: sort-query, index-files, trailing-slash, session-ids, www; the founding node's, for the crawl's life." live:"founding"`
 	// Priority are weights in the form of importance.ParseWeights.
-	Priority string `group:"scope" placeholder:"WEIGHTS" default:"importance=0.3,authority=0.25,change=0.2,depth=0.15,freshness=0.1" help:"Weights of a queued URL's score, each 0 to 1; what is left out weighs 0. The queue is still ordered by depth alone. Weights of importance or authority other than the default have importance by links measured and shown." live:"cluster"`
+	Priority string `group:"scope" placeholder:"WEIGHTS" default:"importance=0.3,authority=0.25,change=0.2,depth=0.15,freshness=0.1" help:"Weights of a queued URL's score, each 0 to 1; what is left out weighs 0. The queue is ordered by it when weights other than the default are given (of more than depth), or with --recrawl; otherwise by depth. Weights of importance or authority other than the default have importance by links measured." live:"cluster"`
 }
 
 // Politeness defines how web servers are treated.
@@ -132,12 +133,22 @@ type Output struct {
 	// Store is warc or none.
 	Store    string `group:"output" placeholder:"warc|none" default:"warc" help:"warc: archive files under <data-dir>/warc; none: store no pages." live:"cluster"`
 	WARCSize Size   `name:"warc-size" group:"output" placeholder:"SIZE" default:"1GiB" help:"Start a new archive file at this size." live:"start"`
+	// Index is off or on.
+	Index string `group:"output" placeholder:"off|on" default:"off" help:"Index pages while they are crawled, for crawlnode search and /api/v1/search: on, those that are fetched from then on." live:"cluster"`
 	// WARCCompression is gzip or zstd.
 	WARCCompression string `name:"warc-compression" group:"output" placeholder:"gzip|zstd" default:"gzip" help:"Compression of new archive files: .warc.gz or .warc.zst." live:"start"`
 	// Derive lists the derived outputs: pages, links, hosts, text, or all.
+	// Sinks are the targets of results (package sink).
+	Sinks  []string `name:"sink" sep:"none" group:"output" placeholder:"file:PATH|kafka://...|nats://..." help:"Also send a result for each page there, at least once, in the order of each host: file:PATH, kafka://HOST:PORT/TOPIC or nats://HOST:PORT/SUBJECT (JetStream); repeatable; implies --derive pages." live:"start"`
 	Derive []string `group:"output" placeholder:"LIST" help:"Also write, under <data-dir>/derived: pages, links, hosts and text, comma-separated, or all (default: none)." live:"start"`
 	// LogSkipped is the fraction of skipped URLs that is logged with the reason.
 	LogSkipped float64 `name:"log-skipped" group:"output" placeholder:"0..1" default:"0.01" help:"Fraction of the skipped URLs that is logged with the reason, under <data-dir>/derived; 0: none, 1: all." live:"start"`
+	// Upload is s3://bucket/prefix, or "".
+	Upload string `group:"output" placeholder:"s3://BUCKET/PREFIX" help:"Copy finished archive files, indexes and derived files to an object store; credentials as AWS tools take them." live:"start"`
+	// UploadEndpoint is the URL of a store that is not Amazon S3.
+	UploadEndpoint string `name:"upload-endpoint" group:"output" placeholder:"URL" help:"The store's address, such as http://127.0.0.1:9000 (default: Amazon S3)." live:"start"`
+	// KeepLocal is all, index, none or a size.
+	KeepLocal string `name:"keep-local" group:"output" placeholder:"all|index|none|SIZE" default:"all" help:"Which files stay on the disk once the store has them, verified: all, the indexes, none, or the indexes and the newest files up to this size." live:"start"`
 	// Sync makes every acknowledgement wait for the disk.
 	Sync bool `group:"output" help:"fsync before each acknowledgement, against power loss; otherwise once a second." live:"start"`
 }

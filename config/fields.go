@@ -19,19 +19,21 @@ type field struct {
 }
 
 // fieldsOf lists the settings of c in the order of declaration.
-func fieldsOf(c *Config) []field {
-	var fields []field
-	groups := reflect.ValueOf(c).Elem()
-	for i := range groups.NumField() {
-		group := groups.Field(i)
-		for j := range group.NumField() {
-			sf := group.Type().Field(j)
-			name, ok := sf.Tag.Lookup("name")
-			if !ok {
-				name = strings.ToLower(sf.Name)
-			}
-			fields = append(fields, field{name, sf.Tag, group.Field(j)})
+func fieldsOf(c *Config) []field { return embedded(nil, reflect.ValueOf(c).Elem()) }
+
+// embedded adds the settings of a group, and of the groups in it.
+func embedded(fields []field, group reflect.Value) []field {
+	for i := range group.NumField() {
+		sf := group.Type().Field(i)
+		if _, ok := sf.Tag.Lookup("embed"); ok {
+			fields = embedded(fields, group.Field(i))
+			continue
 		}
+		name, ok := sf.Tag.Lookup("name")
+		if !ok {
+			name = strings.ToLower(sf.Name)
+		}
+		fields = append(fields, field{name, sf.Tag, group.Field(i)})
 	}
 	return fields
 }

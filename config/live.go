@@ -16,7 +16,7 @@ import (
 // live are the flags of the crawl's settings that can be changed while it runs.
 var live = []string{
 	"scope", "include", "exclude", "assets", "focus", "focus-min", "max-depth", "max-pages", "max-pages-per-host", "max-duration", "max-body",
-	"delay", "ip-delay", "user-agent", "contact", "robots", "tls-verify", "allow-net", "priority",
+	"delay", "ip-delay", "user-agent", "contact", "robots", "tls-verify", "allow-net", "priority", "index",
 	"recrawl", "recrawl-interval", "recrawl-min", "recrawl-max", "recrawl-share", "recrawl-changed",
 }
 
@@ -45,7 +45,7 @@ func Report(s *crawl.Settings) crawl.SettingsReport {
 		MaxDepth: c.MaxDepth, MaxPages: c.MaxPages, MaxPagesPerHost: c.MaxPagesPerHost,
 		MaxDuration: c.MaxDuration.String(), MaxBody: c.MaxBody.String(),
 		Delay: c.Delay.String(), UserAgent: s.UserAgent, Contact: c.Contact, Robots: c.Robots, TLSVerify: c.TLSVerify,
-		AllowNet: []string{}, Store: c.Store, Priority: c.Priority, Recrawl: c.Recrawl, RecrawlInterval: shortDuration(c.RecrawlInterval),
+		AllowNet: []string{}, Store: c.Store, Index: c.Index, Priority: c.Priority, Recrawl: c.Recrawl, RecrawlInterval: shortDuration(c.RecrawlInterval),
 		RecrawlMin: shortDuration(c.RecrawlMin), RecrawlMax: shortDuration(c.RecrawlMax), RecrawlShare: c.RecrawlShare, RecrawlChanged: c.RecrawlChanged,
 	}
 	if c.IPDelay != nil {
@@ -85,6 +85,7 @@ func ofSettings(s *crawl.Settings, version string) Config {
 	c.MaxDepth, c.MaxPages, c.MaxPagesPerHost, c.MaxDuration, c.MaxBody = s.MaxDepth, s.MaxPages, s.MaxPagesPerHost, s.MaxDuration, Size(s.MaxBody)
 	c.Delay, c.IPDelay, c.Contact, c.AllowNet = s.Delay, s.IPDelay, s.Contact, slices.Clone(s.AllowNet)
 	c.Robots, c.TLSVerify, c.Store = word(s.RobotsIgnore, "obey", "ignore"), word(s.TLSRecord, "strict", "record"), word(s.Archive, "none", "warc")
+	c.Index = word(s.Index, "off", "on")
 	c.Priority, c.Revisits = cmp.Or(s.Priority, c.Priority), revisitsOf(s)
 	own := c.userAgent(version)
 	name, rest, _ := strings.Cut(own, " ")

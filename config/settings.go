@@ -36,6 +36,7 @@ func (c *Config) Settings(version string) crawl.Settings {
 		TLSRecord:       c.TLSVerify == "record",
 		AllowNet:        slices.Clone(c.AllowNet),
 		Archive:         c.Store == "warc",
+		Index:           c.Index == "on",
 	}
 	if c.Priority != Default().Priority {
 		s.Priority = c.Priority
@@ -46,7 +47,7 @@ func (c *Config) Settings(version string) crawl.Settings {
 
 // Derives reports whether an output is enabled.
 func (c *Config) Derives(output string) bool {
-	return slices.Contains(c.Derive, output) || slices.Contains(c.Derive, "all")
+	return slices.Contains(c.Derive, output) || slices.Contains(c.Derive, "all") || output == "pages" && len(c.Sinks) > 0 // sinks read that list
 }
 
 // userAgent is the User-Agent header that web servers get.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"crawlnode/crawl"
 	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
 )
@@ -38,6 +39,7 @@ func (c *Config) Validate() error {
 		c.validatePoliteness(),
 		c.validateOutputAndLimits(),
 		c.validateRevisits(),
+		c.validateTraces(),
 	)
 }
 
@@ -147,6 +149,9 @@ func (c *Config) validatePoliteness() error {
 	if c.Robots == "ignore" && len(c.AllowNet) == 0 {
 		add("--robots: ignore is allowed only for hosts inside --allow-net: obey, or name your own network with --allow-net")
 	}
+	if err := checkWord("index", c.Index, "off", "on"); err != nil {
+		add("%v", err)
+	}
 	if err := checkWord("tls-verify", c.TLSVerify, "strict", "record"); err != nil {
 		add("%v", err)
 	}
@@ -168,6 +173,8 @@ func (c *Config) validateOutputAndLimits() error {
 		checkWord("warc-compression", c.WARCCompression, "gzip", "zstd"),
 		checkSize("warc-size", c.WARCSize, minWARCSize),
 		c.validateDerive(),
+		c.validateUpload(),
+		c.validateSinks(),
 		c.validateNormalize(),
 		c.validateFocus(),
 		checkRange("max-depth", int64(c.MaxDepth), 0, 1<<30),
@@ -249,4 +256,17 @@ func joinLines(messages []string) error {
 		return nil
 	}
 	return errors.New(strings.Join(messages, "\n"))
+}
+
+func (c *Config) validateSinks() error {
+	var problems []error
+	for i, text := range c.Sinks {
+		if _, err := crawl.ParseSink(text); err != nil {
+			problems = append(problems, fmt.Errorf("--sink: %w", err))
+		}
+		if slices.Contains(c.Sinks[:i], text) {
+			problems = append(problems, fmt.Errorf("--sink: %s is given twice", text))
+		}
+	}
+	return errors.Join(problems...)
 }

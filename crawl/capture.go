@@ -25,6 +25,8 @@ type Capture struct {
 	// Body is the payload as received: without transfer coding, with the content codings (gzip and
 	// so on) that ResponseHead names.
 	Body []byte
+	// Coded says that Body has a content coding, so that it is compressed.
+	Coded bool
 	// ContentType is the media type without parameters, lower-case, from the answer's header or
 	// sniffed; "" when unknown.
 	ContentType string

@@ -83,6 +83,9 @@ type Counters struct {
 	Revisits, NotModified, Unchanged, Changed, Gone int64
 	Overdue                                         [NumOverdueBuckets]int64 // how late pages were put into the queue
 	QueuedRevisits                                  int64                    // of Queued, those that were done and became due
+	// Texts counts the URLs with a document for the index, TextBytes sums the sizes, and TextChanges counts how often a document was
+	// written or taken out.
+	Texts, TextBytes, TextChanges int64
 }
 
 // OverdueBuckets are the upper bounds, in seconds, of the histogram of how late due pages are put into the queue; the last
@@ -113,6 +116,9 @@ func (c *Counters) Each(f func(*int64)) {
 	}
 	f(&c.Skipped[SkipFocus])
 	f(&c.QueuedRevisits)
+	f(&c.Texts)
+	f(&c.TextBytes)
+	f(&c.TextChanges)
 }
 
 // Plus adds d to c.
@@ -143,6 +149,9 @@ func (c *Counters) add(d *Counters, times int64) {
 	c.Changed += times * d.Changed
 	c.Gone += times * d.Gone
 	c.QueuedRevisits += times * d.QueuedRevisits
+	c.Texts += times * d.Texts
+	c.TextBytes += times * d.TextBytes
+	c.TextChanges += times * d.TextChanges
 	for i := range c.Overdue {
 		c.Overdue[i] += times * d.Overdue[i]
 	}

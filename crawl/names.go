@@ -28,7 +28,7 @@ type Epoch uint64
 // Seq numbers the mutations of one partition, from 1, without gaps, across holders.
 type Seq uint64
 
-// Band is a URL's priority class, fixed at admission: 0 is fetched first.
+// Band is a URL's priority class: 0 is fetched first.
 type Band uint8
 
 // Bands is the number of priority classes.

@@ -33,6 +33,7 @@ type NodeBlock struct {
 	// Output holds the files of this node and their growth; RecordsTotal and
 	// ContentDuplicatesTotal come from the partitions' counters.
 	Output           OutputStatus  `json:"output"`
+	Index            *IndexBlock   `json:"index,omitempty"` // nil: it is off
 	BytesInPerSecond float64       `json:"bytes_in_per_second"`
 	Handoff          HandoffStatus `json:"handoff"`
 	UnderReplicated  int           `json:"under_replicated"` // of the partitions that it holds

@@ -37,6 +37,7 @@ type Settings struct {
 	RecrawlShare    float64       `json:"recrawl_share,omitempty"`   // of the fetches while new URLs wait; above 0, at most 1
 	RecrawlChanged  string        `json:"recrawl_changed,omitempty"` // "", which is RecrawlText, or RecrawlPayload
 	Priority        string        `json:"priority,omitempty"`        // "", the default, or weights as importance.ParseWeights reads them
+	Index           bool          `json:"index,omitempty"`           // pages are indexed for search
 }
 
 // The modes of Settings.Recrawl.

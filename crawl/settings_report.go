@@ -46,6 +46,7 @@ type SettingsReport struct {
 	TLSVerify       string      `json:"tls_verify"` // strict or record
 	AllowNet        []string    `json:"allow_net"`
 	Store           string      `json:"store"`            // warc or none; fixed when a node starts
+	Index           string      `json:"index"`            // off or on
 	Priority        string      `json:"priority"`         // weights, such as depth=1
 	Recrawl         string      `json:"recrawl"`          // off, fixed or adaptive
 	RecrawlInterval string      `json:"recrawl_interval"` // such as 7d

@@ -21,6 +21,7 @@ type Status struct {
 	Bottleneck BottleneckStatus `json:"bottleneck"`
 	Output     OutputStatus     `json:"output"`
 	Freshness  FreshnessStatus  `json:"freshness"`
+	Index      IndexStatus      `json:"index"`
 	Nodes      []NodeStatus     `json:"nodes"` // by name, then id
 }
 
@@ -89,11 +90,12 @@ const (
 	ReasonKeeperSilent    = "keeper_silent"       // warn: addresses wait, for nobody says whose turn it is to request them
 	ReasonNotDeleted      = "copies_not_deleted"  // warn: unused copies stay on a node's disk
 	ReasonOverdue         = "revisits_overdue"    // warn: due pages have waited for long
+	ReasonSinkFails       = "sink_fails"          // warn: a sink takes no results; they wait on disk
 )
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue}
+	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails}
 
 // HealthReason is one problem that needs attention.
 type HealthReason struct {
@@ -357,6 +359,7 @@ const (
 	BottleneckDisk       = "disk"
 	BottleneckHandoff    = "handoff"
 	BottleneckNothingDue = "nothing_due" // every known page was fetched, and none is due again
+	BottleneckIndex      = "index"       // the processors are busy, and the index is behind
 	BottleneckNone       = "none"
 )
 
@@ -389,8 +392,31 @@ type OutputStatus struct {
 	DerivedBytesTotal      int64 `json:"derived_bytes_total"`
 	IndexBytesTotal        int64 `json:"index_bytes_total"` // of the CDXJ indexes beside the files
 	// Growth of the archives over the last seconds. RecordsPerSecond counts responses and revisits.
-	WARCBytesPerSecond float64 `json:"warc_bytes_per_second"`
-	RecordsPerSecond   float64 `json:"records_per_second"`
+	WARCBytesPerSecond float64      `json:"warc_bytes_per_second"`
+	RecordsPerSecond   float64      `json:"records_per_second"`
+	Upload             UploadStatus `json:"upload"`
+	// Sinks are those of --sink, each once for all nodes that have it; none: empty.
+	Sinks []SinkStatus `json:"sinks"`
+}
+
+// UploadStatus describes the copies in an object store (--upload); without one all is 0.
+type UploadStatus struct {
+	QueuedFiles int64 `json:"queued_files"` // finished, and not in the store yet
+	BytesTotal  int64 `json:"bytes_total"`  // in the store, verified
+	FailedTotal int64 `json:"failed_total"` // attempts since the nodes started
+	// BehindSeconds is how long the oldest of the queued files has been finished.
+	BehindSeconds float64 `json:"behind_seconds"`
+}
+
+// SinkStatus is a place to which results are sent.
+type SinkStatus struct {
+	Sink          string  `json:"sink"` // as --sink names it
+	EventsTotal   int64   `json:"events_total"`
+	ErrorsTotal   int64   `json:"errors_total"`   // batches that were not taken, since the nodes started
+	BehindSeconds float64 `json:"behind_seconds"` // age of the oldest result that is not sent, of the node that is most behind
+	Error         *string `json:"error"`          // the last one, until a batch is taken
+	// FailsSince is when the first batch in a row was not taken; nil: the last one was.
+	FailsSince *time.Time `json:"fails_since"`
 }
 
 // NodeStatus is one node's block. A node that cannot be reached is shown with its last data;

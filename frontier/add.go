@@ -261,11 +261,15 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 		pg.Mutated = true
 		return Refused
 	}
-	rec := crawl.Record{Item: itemOf(t), State: crawl.Queued}
-	pg.take(e, host, &rec.Item)
-	if entry := layout.EncodeQueued(&rec.Item, false, found.probe); e.Fresh && len(entry) <= layout.MaxInline {
-		e.Inline = &layout.InlineURL{Band: rec.Band, Seq: rec.Seq, Entry: entry}
+	q := layout.QueueEntry{Probe: found.probe, Item: itemOf(t)}
+	if o := pg.f.Order(); o != nil {
+		pg.score(o, t, e, &q)
+	}
+	pg.take(e, host, &q.Item)
+	if entry := q.Encode(); e.Fresh && len(entry) <= layout.MaxInline {
+		e.Inline = &layout.InlineURL{Band: q.Item.Band, Seq: q.Item.Seq, Entry: entry}
 	} else {
+		rec := crawl.Record{Item: q.Item, State: crawl.Queued}
 		pg.Set(layout.AppendQueueKey(nil, host, rec.Band, rec.Seq), entry)
 		pg.Set(layout.AppendRecordKey(nil, host, c.fp.Probe(found.probe)), layout.EncodeRecord(&rec))
 	}

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"crawlnode/frontier/cash"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/order"
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
 	"crawlnode/importance"
@@ -232,9 +234,20 @@ func processorTime(b *testing.B) time.Duration {
 // BenchmarkCites is what importance adds to a page with 40 links, 8 of them to other partitions: its
 // log entry, its part of a fold, and of credits on their way.
 func BenchmarkCites(b *testing.B) {
-	for _, on := range []bool{false, true} {
-		b.Run(fmt.Sprintf("on=%v", on), func(b *testing.B) {
+	for _, how := range []string{"off", "on", "ordered"} {
+		b.Run(how, func(b *testing.B) {
+			on := how != "off"
 			r := benchFrontier(b, 8, commit.Options{})
+			if how == "ordered" {
+				var h importance.Histogram
+				for i := range importance.Cash(1000) {
+					h.Add(i*importance.Unit/1000, 1)
+				}
+				o := byScore()
+				o.Ranks = h.Ranks()
+				r.SetOrder(o)
+			}
+			moved := 0
 			var cs []Completion
 			for n := range b.N {
 				seed := link(fmt.Sprintf("http://h%d.p%d.test/seed/%d", n%benchHosts, n%benchHosts%8, n))
@@ -267,6 +280,9 @@ func BenchmarkCites(b *testing.B) {
 					d, err := r.Fold(b.Context(), p)
 					r.must(err)
 					more = d.Entries > 0
+					n, err := r.Raise(b.Context(), p, d.Rises)
+					r.must(err)
+					moved += n
 					entries, err := r.Credits(p, OutboxKey{}, 1000, 1<<20)
 					r.must(err)
 					marks, err := r.ApplyCredits(b.Context(), entries)
@@ -274,7 +290,39 @@ func BenchmarkCites(b *testing.B) {
 					r.must(r.AckCredits(b.Context(), entries, marks))
 				}
 			}
+			b.ReportMetric(float64(moved)/float64(b.N), "moves/page")
 			b.ReportMetric(float64((processorTime(b)-cpu).Microseconds())/float64(b.N), "cpu-us/page")
 		})
 	}
+}
+
+// BenchmarkRaise is a queued URL that is looked up by its number and moved to a better band.
+func BenchmarkRaise(b *testing.B) {
+	r := benchFrontier(b, 8, commit.Options{})
+	r.SetOrder(byScore())
+	var links []crawl.Routed
+	rises := map[crawl.Partition][]order.Rise{}
+	for n := range b.N {
+		l := link(fmt.Sprintf("http://h%d.p%d.test/page/%d", n%benchHosts, n%benchHosts%8, n))
+		links = append(links, l)
+		rises[l.Partition] = append(rises[l.Partition], order.Rise{URL: layout.NumberOf(l.Target.URL), Link: 0.5})
+	}
+	for from := 0; from < len(links); from += 2_000 {
+		r.add(links[from:min(from+2_000, len(links))]...)
+	}
+	cpu := processorTime(b)
+	b.ResetTimer()
+	moved := 0
+	for p, all := range rises {
+		slices.SortFunc(all, func(a, b order.Rise) int { return cmp.Compare(a.URL, b.URL) })
+		for len(all) > 0 {
+			n, err := r.Raise(b.Context(), p, all[:min(len(all), 500)])
+			r.must(err)
+			moved, all = moved+n, all[min(len(all), 500):]
+		}
+	}
+	if moved != b.N {
+		b.Errorf("%d of %d were moved", moved, b.N)
+	}
+	b.ReportMetric(float64((processorTime(b)-cpu).Microseconds())/float64(b.N), "cpu-us/move")
 }

@@ -9,6 +9,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/texts"
 	"crawlnode/web/urlnorm"
 )
 
@@ -30,6 +31,8 @@ type Completion struct {
 	Contents []Content
 	// Cites are the page's links, as cash.CitesOf makes them; nil while importance is off.
 	Cites []byte
+	// Weight is how important the page is for its next visits, 0 to 1; 0: not known.
+	Weight float64
 }
 
 // Complete writes what became of a leased URL, in one transaction: its record,
@@ -47,7 +50,8 @@ type Completion struct {
 // A URL that is still queued, or tried again, keeps its place and its number
 // in the queue; Attempts and NotBefore of its Item are brought up to date in
 // the store. So a chain of Load calls does not return it a second time: who
-// leased it keeps it.
+// leased it keeps it. The lease of a URL that was moved to a better band meanwhile (see Raise) is as
+// good as before.
 //
 // Own links whose partition is no longer held here go to the outbox, as do those to
 // other partitions while the page's own is copied to another node. When
@@ -141,11 +145,10 @@ func (g group) complete(c *Completion) error {
 	}
 	it := &c.Lease.Item
 	host := layout.HostOf(it.URL)
-	q, ok := pg.queueEntry(host, it.Band, it.Seq)
-	if !ok || !layout.SameURL(it.URL, q.HTTPS, q.Rest) {
+	q, ok := pg.placeOf(host, it)
+	if !ok {
 		return fmt.Errorf("%w: band %d, number %d", ErrStaleLease, it.Band, it.Seq)
 	}
-	q.Item.URL, q.Item.Band, q.Item.Seq = it.URL, it.Band, it.Seq
 	pg.completeHost(host, c)
 	pg.count(&c.Outcome)
 	switch v := verdictOf(c); v {
@@ -154,15 +157,15 @@ func (g group) complete(c *Completion) error {
 		q.Item.Attempts++
 		q.Item.NotBefore = pg.State.Line.Write(c.RetryAt)
 		pg.split(host, pg.Host(host))
-		pg.Set(layout.AppendQueueKey(nil, host, it.Band, it.Seq), layout.EncodeQueued(&q.Item, q.Refetch, q.Probe))
+		pg.Set(layout.AppendQueueKey(nil, host, q.Item.Band, q.Item.Seq), q.Encode())
 		pg.noteFailure(host, &q, c.Outcome.Reason)
 	default:
-		pg.finalise(host, &q, &c.Outcome, crawl.RecordState(v))
+		pg.finalise(host, &q, &c.Outcome, crawl.RecordState(v), c.Weight)
 		pg.f.Cite(pg.Part, v == verdict(crawl.Done), c.Cites)
 	}
 	pg.links(pg.demoted(host, c), c.Outbox)
 	for i := range c.Contents {
-		g.noteContent(&c.Contents[i])
+		g.f.Note(g.Group, &c.Contents[i])
 	}
 	return nil
 }
@@ -266,7 +269,7 @@ func (pg part) setRobots(host crawl.Host, e *commit.Host, r *crawl.Robots) {
 }
 
 // finalise takes a URL out of the queue and writes its record.
-func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState) {
+func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState, weight float64) {
 	rec := crawl.Record{
 		Item: q.Item, State: state, Status: o.Status, FetchedAt: o.FetchedAt, Reason: o.Reason,
 		Digest: o.Digest, Archive: o.Archive, DuplicateOf: o.DuplicateOf, NearOf: o.NearOf,
@@ -288,8 +291,9 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 		old = pg.stored(key, q.Item.URL)
 		keepCapture(&old, &rec, o.Refers)
 	}
-	pg.judge(host, fp, &old, &rec, &q.Item, o)
+	pg.judge(host, fp, &old, &rec, &q.Item, o, weight)
 	pg.Set(key, layout.EncodeRecord(&rec))
+	texts.Note(pg.Part, fp, &rec, q.Refetch, o.Document)
 	pg.dequeue(host, &q.Item)
 	if rec.State == crawl.Failed {
 		pg.State.Counters.Failed++

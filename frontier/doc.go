@@ -64,7 +64,7 @@
 // # Contents
 //
 // A partition also remembers the first capture of payloads whose digests are its own
-// (contents.go): at most Options.ContentsPerPartition, then each new one replaces an
+// (package contents): at most Options.ContentsPerPartition, then each new one replaces an
 // older one. A Bloom filter for each held partition (commit/payloads.go) answers most questions
 // for new payloads without the store; readers need no lock. A host that serves many
 // near-duplicates in a row (streak.go) gets its links queued behind those of other hosts.
@@ -129,6 +129,7 @@
 // # Packages
 //
 //	cash       importance: the log of pages, accounts, credits for other partitions
+//	contents   where payloads were stored first
 //	commit     the one writer, partitions in memory, deletion of old copies
 //	storage    bytes by keys: Badger or memory, sync, damage, full disks
 //	layout     what keys and values look like

@@ -64,7 +64,10 @@ func (r *running) foldAll(p crawl.Partition) (settled int) {
 // takes: when they are fetched, when all have to settle at once, and when all lose their links.
 func TestFoldsOfPagesWithManyLinks(t *testing.T) {
 	t.Parallel()
-	const pages, links = 30, 10_000
+	pages, links := 30, 10_000
+	if testing.Short() {
+		pages, links = 8, 5_000 // still more than a transaction takes
+	}
 	kv, _ := storagetest.OpenBadger(t) // half of what the smallest node has
 	m := &measured{KV: kv, t: t, limits: kv.Limits()}
 	r := startHolding(t, m, 1, commit.Options{})

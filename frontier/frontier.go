@@ -10,8 +10,10 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/cash"
 	"crawlnode/frontier/commit"
+	"crawlnode/frontier/contents"
 	"crawlnode/frontier/due"
 	"crawlnode/frontier/storage"
+	"crawlnode/frontier/texts"
 )
 
 // Frontier is one node's store of URLs. All methods may be called from many
@@ -19,9 +21,11 @@ import (
 // context bounds the wait for a place in the queue, and for space on the disk; what
 // was accepted is waited for. They return ErrStopped when Run has ended.
 type Frontier struct {
-	*cash.Keeper // importance
-	w            *commit.Writer
-	o            commit.Options
+	*cash.Keeper       // importance
+	*contents.Captures // where payloads were stored first
+	*texts.Reader      // documents for the index
+	w                  *commit.Writer
+	o                  commit.Options
 	// judge plans the next visits of pages; nil: none are planned.
 	judge    Judge
 	dueHeads due.Heads
@@ -34,13 +38,12 @@ type Frontier struct {
 // New opens the frontier in kv: it reads the states of the partitions, and no
 // URL. Call Run next.
 func New(kv storage.KV, o commit.Options) (*Frontier, error) {
-	o.ContentsPerPartition = cmp.Or(o.ContentsPerPartition, defaultContents)
 	o.SuspiciousPerHost = cmp.Or(o.SuspiciousPerHost, 10_000)
 	w, err := commit.Open(kv, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, Keeper: cash.NewKeeper(w)}, nil
+	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, Keeper: cash.NewKeeper(w), Captures: contents.New(w, o.ContentsPerPartition), Reader: texts.NewReader(w)}, nil
 }
 
 // group is a group of the writer's, as operations on URLs use it.

@@ -25,16 +25,21 @@ type model struct {
 	current map[crawl.Partition]crawl.Epoch
 	noted   []Content
 	judge   *testJudge // nil: no page is visited again
+	old     []oldItem  // that were loaded, as a scheduler has them in memory
+	raised  int
 }
 
 type modelURL struct {
 	state    crawl.RecordState
 	band     crawl.Band
-	order    int64 // of the admission
+	order    int64 // of the admission, or of its last move
+	life     int64 // when it was queued last
 	attempts int
 	refetch  bool
 	planned  bool // it is planned, or was when it was queued
 	missing  bool // the last answer was 404
+	scored   bool // its band may become better
+	raised   int
 }
 
 func newModel(t *testing.T, rng *rand.Rand, r *running) *model {
@@ -65,10 +70,14 @@ func (m *model) expect(l *crawl.Routed) Admission {
 	case u == nil && l.Target.OnlyKnown():
 		return Refused
 	case u == nil:
-		m.urls[l.Target.URL.String()] = &modelURL{state: crawl.Queued, band: l.Target.Band, order: m.clock}
+		u = &modelURL{state: crawl.Queued, band: l.Target.Band, order: m.clock, life: m.clock}
+		m.urls[l.Target.URL.String()] = u
+		if o := m.r.Order(); o != nil {
+			_, u.band, u.scored = o.Admit(&l.Target, day)
+		}
 		return Added
 	case l.Target.Again && u.state != crawl.Queued:
-		*u = modelURL{state: crawl.Queued, band: l.Target.Band, order: m.clock, refetch: true, planned: u.planned, missing: u.missing}
+		*u = modelURL{state: crawl.Queued, band: l.Target.Band, order: m.clock, life: m.clock, refetch: true, planned: u.planned, missing: u.missing}
 		return Added
 	}
 	m.dups++
@@ -79,6 +88,10 @@ func (m *model) step(reopen func() storage.KV) {
 	m.t.Helper()
 	if m.judge != nil && m.rng.IntN(4) == 0 {
 		m.plan()
+		return
+	}
+	if m.r.Order() != nil && m.rng.IntN(6) == 0 {
+		m.raise()
 		return
 	}
 	switch k := m.rng.IntN(100); {
@@ -117,7 +130,9 @@ func (m *model) step(reopen func() storage.KV) {
 			m.judge = m.judge.next()
 			j = m.judge
 		}
+		by := m.r.Order()
 		m.r = startWith(m.t, reopen(), commit.Options{CacheEntries: 64}, j)
+		m.r.SetOrder(by)
 	}
 }
 
@@ -139,6 +154,9 @@ func (m *model) visit() {
 		return
 	}
 	it := q.Items[0]
+	for _, it := range q.Items {
+		m.old = append(m.old, oldItem{it, m.urls[it.URL.String()].life})
+	}
 	u := m.urls[it.URL.String()]
 	for raw, other := range m.urls {
 		if other.state == crawl.Queued && layout.HostOf(mustURL(raw)) == host &&
@@ -149,6 +167,12 @@ func (m *model) visit() {
 	if u.state != crawl.Queued || u.attempts != it.Attempts {
 		m.t.Fatalf("item %+v, want %+v", it, u)
 	}
+	m.complete(p, host, it, u)
+}
+
+// complete ends a visit of an item, whose place may be an old one.
+func (m *model) complete(p crawl.Partition, host crawl.Host, it crawl.Item, u *modelURL) {
+	m.t.Helper()
 	c := Completion{Lease: crawl.Lease{Partition: p, Epoch: m.current[p], Host: host, Item: it}, Host: crawl.HostState{NotBefore: day},
 		Own: m.someLinks(m.rng.IntN(6)), Outbox: m.someLinks(m.rng.IntN(2))}
 	switch m.rng.IntN(5) {
@@ -170,6 +194,9 @@ func (m *model) visit() {
 		m.done(u, c.Outcome.Status == 404)
 	}
 	m.r.must(m.r.Complete(m.t.Context(), c))
+	if u.state == crawl.Queued {
+		m.old = append(m.old, oldItem{it, u.life}) // it was put back
+	}
 	for i := range c.Own {
 		if m.expect(&c.Own[i]) == NotHolder {
 			m.outbox[p]++
@@ -251,7 +278,7 @@ func (m *model) plan() {
 			m.t.Fatalf("due: %+v", u)
 		}
 		m.clock++
-		*u = modelURL{state: crawl.Queued, order: m.clock, refetch: true, planned: true, missing: u.missing}
+		*u = modelURL{state: crawl.Queued, order: m.clock, life: m.clock, refetch: true, planned: true, missing: u.missing}
 	}
 }
 

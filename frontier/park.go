@@ -150,12 +150,11 @@ func (g group) failItems(p crawl.Partition, host crawl.Host, items []crawl.Item,
 	n := 0
 	for i := range items {
 		it := &items[i]
-		q, ok := pg.queueEntry(host, it.Band, it.Seq)
+		q, ok := pg.placeOf(host, it)
 		if !ok {
 			continue
 		}
-		q.Item.URL, q.Item.Band, q.Item.Seq = it.URL, it.Band, it.Seq
-		pg.finalise(host, &q, &crawl.Outcome{Kind: crawl.HostFailed, Reason: reason}, crawl.Failed)
+		pg.finalise(host, &q, &crawl.Outcome{Kind: crawl.HostFailed, Reason: reason}, crawl.Failed, 0)
 		n++
 	}
 	return n, nil

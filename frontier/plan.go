@@ -19,7 +19,7 @@ func planned(rec *crawl.Record) bool { return rec.Visits != "" && !rec.CheckAt.I
 
 // judge has the end of a visit judged, and plans the next one. rec is the record as it would be
 // without a plan; old is what there was before, empty on a first visit.
-func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Record, it *crawl.Item, o *crawl.Outcome) {
+func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Record, it *crawl.Item, o *crawl.Outcome, weight float64) {
 	j := pg.f.judge
 	counted := planned(old)
 	if j == nil || !j.On() && old.Visits == "" || rec.State != crawl.Done && !counted {
@@ -34,6 +34,7 @@ func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Rec
 	}
 	at := pg.visitTime(o)
 	page := pg.page(host, fp, known, at)
+	page.Weight = weight
 	plan := j.Visited(&page, o)
 	// The wait begins with the end of the visit, so that its server sees no two visits nearer than that.
 	plan.Wait += min(max(o.Took, 0), maxAgo)

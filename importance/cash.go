@@ -20,7 +20,7 @@ type Account struct {
 	Links   int  // of the page at its last fetch
 	In      int  // links to the URL, from fetched pages
 	Fetched bool
-	Moves   uint8 // to a better band, while it was queued
+	Level   uint8 // the highest, of crawl.Bands, at which it was looked up in its queue
 	Sites   Sites // that link to it
 }
 

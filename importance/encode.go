@@ -80,11 +80,11 @@ func (r *reader) take(n int) []byte {
 // returns how many they are. URLs of one host stand together, but for no more than limit.
 func appendURLs(b []byte, limit int, at func(int) URL) ([]byte, int) {
 	n := 1
-	for n < limit && at(n).host() == at(0).host() {
+	for n < limit && at(n).Host() == at(0).Host() {
 		n++
 	}
 	b = binary.AppendUvarint(b, uint64(n))
-	host := uint32(at(0).host())
+	host := uint32(at(0).Host())
 	b = append(b, byte(host>>16), byte(host>>8), byte(host))
 	for i := range n {
 		u := at(i)
@@ -130,10 +130,10 @@ const (
 	accountFlags // the flags that are known are below
 )
 
-// appendAccount appends an account: flags with moves above them, pending, of a fetched page settled
+// appendAccount appends an account: flags with the level above them, pending, of a fetched page settled
 // and links, and the sites and the links to it, if there are any.
 func appendAccount(b []byte, a *Account) []byte {
-	flags := uint64(a.Moves) * accountFlags
+	flags := uint64(a.Level) * accountFlags
 	if a.Fetched {
 		flags |= accountFetched
 	}
@@ -160,8 +160,8 @@ func appendAccount(b []byte, a *Account) []byte {
 
 // account reads what appendAccount has written.
 func (r *reader) account() (a Account) {
-	flags := r.below((MaxMoves + 1) * accountFlags)
-	a.Moves = uint8(flags / accountFlags)
+	flags := r.below(crawl.Bands * accountFlags)
+	a.Level = uint8(flags / accountFlags)
 	a.Fetched = flags&accountFetched != 0
 	a.Pending = Cash(r.i())
 	if a.Fetched {

@@ -20,8 +20,8 @@ const (
 	urlBits  = 40
 )
 
-// host is the part that URLs of one host have in common.
-func (u URL) host() uint64 { return uint64(u >> urlBits) }
+// Host is the part that URLs of one host have in common, of 24 bits.
+func (u URL) Host() uint64 { return uint64(u >> urlBits) }
 
 // Target is what a link leads to.
 type Target struct {

@@ -207,7 +207,7 @@ func TestEncodings(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(2, 3))
 	for range 300 {
-		a := Account{Pending: Cash(r.Int64()>>r.IntN(60)) - Unit, Moves: uint8(r.IntN(MaxMoves + 1))}
+		a := Account{Pending: Cash(r.Int64()>>r.IntN(60)) - Unit, Level: uint8(r.IntN(crawl.Bands))}
 		if r.IntN(2) == 0 {
 			a.Fetched, a.Settled, a.Links = true, Cash(r.Int64()>>r.IntN(60)), r.IntN(50_000)
 		}
@@ -261,7 +261,7 @@ func FuzzDecode(f *testing.F) {
 	var h Histogram
 	h.Add(Unit, 3)
 	for _, b := range [][]byte{
-		AppendParcel(nil, &p), appendAccount(nil, &Account{Fetched: true, Settled: 5, Links: 2, Moves: 1, In: 3, Sites: Sites{1}}),
+		AppendParcel(nil, &p), appendAccount(nil, &Account{Fetched: true, Settled: 5, Links: 2, Level: 1, In: 3, Sites: Sites{1}}),
 		AppendLinks(nil, []Target{{1, 2}, {1, 3}, {9, 1}}), AppendHistogram(nil, &h), AppendDeltas(nil, []Delta{{URL: 3, Amount: -1, Links: 1}, {URL: 9, Sites: Sites{2}}}), nil, {formatVersion}, {9},
 	} {
 		f.Add(b)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"crawlnode/crawl"
 	"crawlnode/simweb"
 )
 
@@ -60,6 +62,7 @@ func TestExportedIndex(t *testing.T) {
 		checkPlace(t, c, places[r.IntN(len(places))])
 	}
 	overAPI(t, c.nodes[0], places[r.IntN(len(places))])
+	askCaptures(t, c, places)
 	c.stop()
 	for _, n := range c.nodes {
 		if open, _ := filepath.Glob(filepath.Join(n.dir, "warc", "*.open")); len(open) > 0 {
@@ -67,6 +70,50 @@ func TestExportedIndex(t *testing.T) {
 		}
 	}
 	t.Logf("%d captures", len(places))
+}
+
+// askCaptures: each node lists the captures of a URL, and the CDX server API has all of the index.
+func askCaptures(t *testing.T, c *cluster, places []cdxLine) {
+	t.Helper()
+	last := places[len(places)-1]
+	hosts := map[string]bool{}
+	for _, l := range places {
+		u, err := url.Parse(l.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosts[u.Hostname()[strings.LastIndex(u.Hostname(), ".")+1:]] = true
+	}
+	for _, n := range c.nodes {
+		var report crawl.CapturesReport
+		getJSON(t, n, "/api/v1/captures?url="+url.QueryEscape(last.URL), &report)
+		if !slices.ContainsFunc(report.Captures, func(r crawl.CaptureReport) bool {
+			return r.File == last.Filename && strconv.FormatInt(r.Offset, 10) == last.Offset && r.Node != ""
+		}) {
+			t.Errorf("%s: the captures of %s are %+v, without %+v", n.name, last.URL, report, last)
+		}
+		found := 0
+		for top := range hosts {
+			var rows [][]string
+			getJSON(t, n, "/cdx?output=json&matchType=domain&url="+top, &rows)
+			found += len(rows) - 1
+		}
+		if found != len(places) {
+			t.Errorf("%s: the CDX server API has %d captures below %d names, want %d", n.name, found, len(hosts), len(places))
+		}
+	}
+}
+
+// getJSON reads what a node answers.
+func getJSON(t *testing.T, n *node, path string, into any) {
+	t.Helper()
+	code, body, err := n.get(path)
+	if err == nil {
+		err = json.Unmarshal(body, into)
+	}
+	if err != nil || code != 200 {
+		t.Fatalf("%s: %d, %v: %.300s", path, code, err, body)
+	}
 }
 
 // exported asks a node for the index of the cluster.

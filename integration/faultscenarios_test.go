@@ -35,6 +35,7 @@ var scenarios = []scenario{
 	{name: "frozen-disk-elsewhere", instead: []string{"case disk-frozen-elsewhere", "fault disk frozen"}, nodes: 5, ownDisk: troubledDisk, flags: briefDrain, unseeded: true, duplicates: 0.01, shape: forSeconds, act: frozenDiskElsewhere},
 	{name: "read-only-disk", instead: []string{"fault disk fails", "frontier.TestCloseOnAFailingDisk"}, nodes: 3, ownDisk: troubledDisk, duplicates: 0.01, shape: forSeconds, act: readOnlyDisk},
 	{name: "failing-disk", instead: []string{"fault disk fails", "frontier.TestCloseOnAFailingDisk"}, nodes: 3, ownDisk: troubledDisk, weakDisk: true, duplicates: 0.01, shape: forSeconds, act: failingDisk},
+	{name: "kill-while-moving", quick: true, nodes: 3, unfenced: true, flags: []string{"--priority", "importance=0.6,authority=0.3,depth=0.1"}, duplicates: 0.01, shape: forMoves, act: killWhileMoving},
 	{name: "hostile-bytes", instead: []string{"TestStrangersWhileCrawling"}, shape: long, flags: []string{"--memory", "256MiB"}, act: hostileBytes},
 }
 

@@ -17,8 +17,10 @@ import (
 // forgotten, and all gaps are kept. The crawl waits while nothing is due, and goes on when the settings make pages due.
 func TestRevisitsUnderAKill(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	for _, mode := range []string{crawl.RecrawlFixed, crawl.RecrawlAdaptive} {
 		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
 			const delay = 50 * time.Millisecond
 			web, srv := serveSimweb(t, simweb.Config{Seed: 83, Hosts: 12, PagesPerHost: 10, Skew: -1, Delay: delay,
 				Changes: simweb.Changes{Mean: 10 * time.Second, Spread: 4, ETags: simweb.Claims{Truthful: 1000}}})

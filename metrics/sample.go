@@ -54,6 +54,7 @@ type Sample struct {
 	HandoffPause   Histogram
 
 	Revisits Revisits
+	Index    Index
 
 	// Archive, derived outputs and disk.
 	WARCFiles         int64 // gauge
@@ -69,6 +70,8 @@ type Sample struct {
 	WARCByteRate, RecordRate   float64
 	WARCDiskFree               *int64 // bytes; gauge
 	DerivedFiles, DerivedBytes int64  // gauges
+
+	Raised int64 // queued URLs that were moved to better bands
 }
 
 // Build identifies the program.
@@ -93,6 +96,13 @@ type Histogram struct {
 	Counts []int64
 	// Sum is the sum of the observations in seconds. 0: estimated from the middle of the buckets.
 	Sum float64
+}
+
+// Index is the index of this node; nil is not known: it is off.
+type Index struct {
+	Documents, Bytes, Waiting *int64
+	Behind                    *float64 // seconds
+	Questions                 int64
 }
 
 // Revisits are the visits of known pages. All but Total are gauges; nil is not known, or without revisits.

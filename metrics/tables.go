@@ -64,7 +64,7 @@ func known[N int64 | float64](field func(*Sample) *N) func(*Sample) (float64, bo
 
 // singles are all metrics without labels.
 func singles() []single {
-	return slices.Concat(engineSingles(), revisitSingles(), nodeSingles())
+	return slices.Concat(engineSingles(), revisitSingles(), indexSingles(), nodeSingles())
 }
 
 // engineSingles are the figures of fetching and of the frontier.
@@ -76,6 +76,7 @@ func engineSingles() []single {
 		{"urls_seen", "URLs known to the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Seen })},
 		{"urls_failed", "URLs given up after their last attempt, in the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Failed })},
 		{"urls_duplicate", "Already known URLs offered to the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Duplicates })},
+		{"urls_raised_total", "Queued URLs that this node has moved to better bands, because links say more of them than when they were found.", counter, count(func(s *Sample) int64 { return s.Raised })},
 		{"outbox_links", "Links that wait for the acknowledgement of their owner.", gauge, count(func(s *Sample) int64 { return s.Outbox })},
 		{"visits_in_flight", "Visits handed out and not yet completed.", gauge, count(func(s *Sample) int64 { return s.InFlight })},
 		{"hosts_known", "Hosts with a URL in the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.HostsKnown })},
@@ -100,6 +101,17 @@ func revisitSingles() []single {
 		{"revisits_price_seconds", "What a visit must bring at this node, in seconds of freshness of a page of weight 1. With adaptive only.", gauge, known(func(s *Sample) *float64 { return s.Revisits.Price })},
 		{"revisits_capacity", "Visits of known pages a second that this node could make.", gauge, known(func(s *Sample) *float64 { return s.Revisits.Capacity })},
 		{"freshness_expected_ratio", "Share of the cluster's known pages, weighted by importance, whose copy is as the page is now, as the model believes. With adaptive only.", gauge, known(func(s *Sample) *float64 { return s.Revisits.Expected })},
+	}
+}
+
+// indexSingles are the figures of the index.
+func indexSingles() []single {
+	return []single{
+		{"index_documents", "Pages of the partitions that this node holds that are in its index. Missing while the index is off, as those below.", gauge, known(func(s *Sample) *int64 { return s.Index.Documents })},
+		{"index_bytes", "Size of this node's index on disk, with copies of other nodes' partitions.", gauge, known(func(s *Sample) *int64 { return s.Index.Bytes })},
+		{"index_waiting", "Changes of pages that are not in this node's index yet, with copies.", gauge, known(func(s *Sample) *int64 { return s.Index.Waiting })},
+		{"index_behind_seconds", "For how long not everything has been in this node's index.", gauge, known(func(s *Sample) *float64 { return s.Index.Behind })},
+		{"search_questions_total", "Questions that people have asked this node.", counter, count(func(s *Sample) int64 { return s.Index.Questions })},
 	}
 }
 

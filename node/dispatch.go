@@ -13,6 +13,7 @@ import (
 	"crawlnode/node/dispatch"
 	"crawlnode/node/egress"
 	"crawlnode/node/heartbeat"
+	"crawlnode/node/indexer"
 	"crawlnode/node/report"
 	"crawlnode/peer"
 	"crawlnode/pipeline"
@@ -143,8 +144,8 @@ func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 	f := fetcher.New(fetcher.Options{UserAgent: s.UserAgent, MaxBody: s.MaxBody, TLSRecord: s.TLSRecord,
 		MaxIdleConns: 4 * n.cfg.Fetchers, LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: n.mayDial, Denied: n.mayNotDial,
 		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.Fetcher()})
-	return pipeline.Options{Workers: n.cfg.Fetchers, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Deriver: n.outputs.Deriver(), Fetcher: f, Elsewhere: n.elsewhere, Keeper: n, Rules: n.pipelineRules, Log: n.log,
-		NoFingerprints: n.bare}
+	return n.tracePages(pipeline.Options{Workers: n.cfg.Fetchers, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Deriver: n.outputs.Deriver(), Fetcher: f, Elsewhere: n.elsewhere, Keeper: n, Rules: n.pipelineRules, Log: n.log,
+		NoFingerprints: n.bare, Documents: new(indexer.Maker)})
 }
 
 // pipelineRules is the present rulebook in the pipeline's words.

@@ -37,6 +37,7 @@
 //	finish     the end of the crawl; page permits                               finish.go
 //	given      flags of this start beside the crawl's settings                  run.go
 //	heartbeat  what members report each second; which node holds what           heartbeat.go
+//	indexer    the index of this node, and questions to those of all            index.go
 //	inspect    questions about one URL, one host, lists, archives               inspect.go
 //	judge      what a visit of a page means, in the frontier's writes           revisits.go
 //	keyfile    files of cluster keys and tokens                                 (used by the verbs)
@@ -126,6 +127,7 @@
 //	payloads over 256 KiB    --memory / 4; fetches wait; not needed
 //	links to be judged       those pages, for 2 s; they go into the outbox; always in the frontier
 //	indexes to sort          4 files; the next file waits; always (the .open file)
+//	documents to index       the disk; 1,000 or 8 MiB are read at a time; always in the frontier
 //	derived lines            1 MiB an output; the caller compresses it; each second, and at a kill
 //
 // To other members:
@@ -154,7 +156,10 @@
 //
 // People, operators, strangers:
 //
+//	results for sinks        the lists of pages on disk; the disk's limits; always, the last 500 come again
+//	spans of traces          8,192; the next are lost; not needed
 //	events                   1,000; the oldest are forgotten; not needed
+//	questions to the index   8 asked, 16 calls answered; they wait a second, then 503; not needed
 //	top hosts                5 orders of 100, for 1 s; not needed
 //	pages of lists           2 are read at a time, 4 lists streamed; callers wait; asked for again
 //	a new cluster key        one; a second one is refused; before it is in effect

@@ -15,7 +15,7 @@ import (
 // This file fits package inspect to the rest of the node, and to its callers.
 
 func (n *Node) openInspector() {
-	n.inspector = inspect.New(inspect.Options{Self: n.id, Documents: n.doc, Store: n.front, Dispatcher: hostsInMemory{n}, Archive: n.outputs.Archive(),
+	n.inspector = inspect.New(inspect.Options{Self: n.id, Documents: n.doc, Store: n.front, Dispatcher: hostsInMemory{n}, Archive: n.outputs.Archive(), Away: n.outputs.Away,
 		Cluster: inspectedCluster{n}, Peers: inspectedPeers{n}, Links: n.ranking.Links, Audit: n.audit.Newest, Partitions: n.ownPartitions})
 }
 
@@ -70,6 +70,22 @@ func (n *Node) WriteIndex(ctx context.Context, out io.Writer) error {
 		return ErrNotReady
 	}
 	return n.inspector.WriteIndex(ctx, out)
+}
+
+// Captures lists what is stored of a URL: inspect.Inspector.Captures.
+func (n *Node) Captures(ctx context.Context, url string) (*crawl.CapturesReport, error) {
+	if ok, _ := n.Ready(); !ok {
+		return nil, ErrNotReady
+	}
+	return n.inspector.Captures(ctx, url)
+}
+
+// EachCapture walks the index of all members' archives: inspect.Inspector.EachCapture.
+func (n *Node) EachCapture(ctx context.Context, r crawl.IndexRange, fn func(crawl.NodeRef, []byte) error) error {
+	if ok, _ := n.Ready(); !ok {
+		return ErrNotReady
+	}
+	return n.inspector.EachCapture(ctx, r, fn)
 }
 
 // OpenCapture opens a record of any member's archive: inspect.Inspector.OpenCapture.

@@ -18,8 +18,9 @@ import (
 
 // openLinks makes what carries links; it makes no call.
 func (n *Node) openLinks() {
-	n.router = links.NewRouter(links.Options{Self: n.id, Store: n.front, Holdings: linkHoldings{n}, Peers: linkPeers{n},
-		Rules: func() *scope.Rules { return n.doc.Current().Rules }, Normalize: func() normalize.Rules { return n.doc.Current().Pipeline.Normalize }, Seeds: n.doc.Seeds, Scope: linkScope{n}, Log: n.log, Cites: n.ranking.Cites})
+	store, peers := n.traceLinks(n.front, linkPeers{n})
+	n.router = links.NewRouter(links.Options{Self: n.id, Store: store, Holdings: linkHoldings{n}, Peers: peers,
+		Rules: func() *scope.Rules { return n.doc.Current().Rules }, Normalize: func() normalize.Rules { return n.doc.Current().Pipeline.Normalize }, Seeds: n.doc.Seeds, Scope: linkScope{n}, Log: n.log, Cites: n.ranking.Cites, Weigh: n.ranking.Weight})
 	n.outbox = links.NewSender(n.router)
 	n.receiver = links.NewReceiver(n.router, n.synced.Load)
 	n.seeder = links.NewSeeder(n.router, linkStart{n}, func(r crawl.SeedReport) { n.events.Seeds(time.Now(), r) })

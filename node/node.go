@@ -28,7 +28,9 @@ import (
 	"crawlnode/node/events"
 	"crawlnode/node/finish"
 	"crawlnode/node/heartbeat"
+	"crawlnode/node/indexer"
 	"crawlnode/node/inspect"
+	"crawlnode/node/keyfile"
 	"crawlnode/node/links"
 	"crawlnode/node/network"
 	"crawlnode/node/orders"
@@ -38,7 +40,9 @@ import (
 	"crawlnode/node/resources"
 	"crawlnode/node/revisits"
 	"crawlnode/node/rotation"
+	"crawlnode/node/sinks"
 	"crawlnode/node/spread"
+	"crawlnode/node/tracing"
 	"crawlnode/node/transfer"
 	"crawlnode/peer"
 )
@@ -131,6 +135,8 @@ type Node struct {
 	finisher  *finish.Finisher
 	revisits  *revisits.Keeper
 	ranking   *ranking.Keeper
+	indexer   *indexer.Indexer
+	searcher  *indexer.Searcher
 	inspector *inspect.Inspector
 	contents  *contents.Index
 	elsewhere *dispatch.Elsewhere
@@ -147,6 +153,9 @@ type Node struct {
 	audit      *access.Audit
 	rotator    *rotation.Rotator
 	egress     *egress.Rules
+	sinks      *sinks.Set
+	tracer     *tracing.Tracer // nil: no traces
+	traced     *tracing.Visits // nil as well
 
 	drain       chan struct{} // closed by Drain
 	stop        chan struct{} // closed by Stop
@@ -188,7 +197,7 @@ func (n *Node) Info() Info {
 		n.log.Warn("the free space of the data directory is unknown", "error", err)
 	}
 	return Info{ID: string(n.id), Name: n.name, Cluster: n.cfg.ClusterName, HTTP: n.http.Addr().String(),
-		Gossip: n.members.Self().Gossip, RPC: n.members.Self().RPC, DataDir: n.dir.Path(), Secure: n.keys.describe(n.cfg.Insecure), FreeBytes: free}
+		Gossip: n.members.Self().Gossip, RPC: n.members.Self().RPC, DataDir: n.dir.Path(), Secure: keyfile.Describe(n.keys.ring != nil, n.cfg.Insecure), FreeBytes: free}
 }
 
 // Drain begins a polite stop: the node finishes what is open, hands its
@@ -343,16 +352,4 @@ func (n *Node) settings() *crawl.Settings { return &n.doc.Current().Doc.Settings
 // mayCrawl reports whether this node may start fetches at all.
 func (n *Node) mayCrawl() bool {
 	return n.synced.Load() && !n.noVisits.Load() && !n.closing.Load() && n.doc.Current().Doc.State == crawl.CrawlRunning && !n.space.Low() && n.stalls.Stalled() == nil
-}
-
-// waitFor is time.Sleep that ends with ctx.
-func waitFor(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

@@ -30,6 +30,7 @@ import (
 	"crawlnode/node/outputs"
 	"crawlnode/node/report"
 	"crawlnode/node/resources"
+	"crawlnode/node/sinks"
 	"crawlnode/node/transfer"
 	"crawlnode/peer"
 	"crawlnode/store/archive"
@@ -39,17 +40,6 @@ import (
 // keyring is the cluster's key, or none.
 type keyring struct {
 	ring *clusterkey.Ring // nil: none
-}
-
-func (k *keyring) describe(insecure bool) string {
-	switch {
-	case k.ring != nil:
-		return "encrypted and authenticated with the cluster key"
-	case insecure:
-		return "INSECURE: no key, and listening beyond loopback is allowed"
-	default:
-		return "no key; loopback only"
-	}
 }
 
 // Open locks the data directory, binds the addresses and opens everything on
@@ -110,6 +100,12 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openOutputs(); err != nil {
 		return nil, err
 	}
+	if n.sinks, err = sinks.Open(n.cfg.Sinks, n.dir.Join("derived"), n.dir.Join("sinks"), n.log); err != nil {
+		return nil, datadir.Failed("open the sinks", err)
+	}
+	if err = n.openTraces(); err != nil {
+		return nil, err
+	}
 	n.openSpread()
 	n.openPeers()
 	n.openRevisits()
@@ -118,6 +114,7 @@ func Open(o Options) (_ *Node, err error) {
 	n.openLinks()
 	n.openFinish()
 	n.openInspector()
+	n.openIndexer()
 	n.contents, n.elsewhere = n.newContents(), n.newElsewhere()
 	n.openReport()
 	n.openDrain()
@@ -160,18 +157,6 @@ const seenEntryShare = 1 << 10
 // With 5 ms a page of eight nodes cost a tenth more, with 20 ms one of three nodes did.
 const commitPace = 10 * time.Millisecond
 
-// storeOptions are the frontier's store's. With little memory its tables and caches
-// are smaller: with the usual ones, three tables of 42 MiB and the caches alone took more
-// than a --memory of 128 MiB, and the garbage collector never stopped.
-func (n *Node) storeOptions() storage.BadgerOptions {
-	o := storage.BadgerOptions{Sync: n.cfg.Sync, Logger: n.log}
-	if memory := int64(n.cfg.Memory); memory < 512<<20 {
-		o.MemTableBytes = 16 << 20
-		o.BlockCacheBytes, o.IndexCacheBytes = memory/16, memory/32
-	}
-	return o
-}
-
 // openStores opens the frontier, in kv unless that is nil, the document and the
 // resolver.
 func (n *Node) openStores(kv storage.KV) (err error) {
@@ -180,7 +165,7 @@ func (n *Node) openStores(kv storage.KV) (err error) {
 	}
 	n.events.StartFrom(n.doc.Current().Doc)
 	if n.kv = kv; kv == nil {
-		n.kv, err = storage.OpenBadger(n.dir.Join("frontier"), n.storeOptions())
+		n.kv, err = storage.OpenBadger(n.dir.Join("frontier"), storage.OptionsFor(int64(n.cfg.Memory), n.cfg.Sync, n.log))
 		if err != nil {
 			return datadir.Failed("open the frontier in "+n.dir.Join("frontier"), err)
 		}
@@ -264,7 +249,7 @@ func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membe
 // openOutputs opens the archive and what is derived.
 func (n *Node) openOutputs() (err error) {
 	n.outputs, err = outputs.Open(outputs.Options{Node: n.id, Version: n.version, Dir: n.dir, Config: &n.cfg, Settings: n.settings, Space: n.space,
-		Running: func() context.Context { return n.running }, NoIndex: n.bare, Log: n.log,
+		Running: func() context.Context { return n.running }, NoIndex: n.bare, Cluster: n.clusterID, Log: n.log,
 		LastTry: func(v crawl.Visit) (failures int, last bool) {
 			s := n.engine.Load().dispatcher.HostState(v)
 			return s.Failures, s.LastTry
@@ -291,15 +276,17 @@ func (n *Node) openDisk(freeBytes func(path string) (int64, error)) {
 		}})
 }
 
-func (n *Node) openPeers() {
-	cluster := func() string {
-		if v := n.members.Snapshot().View; v != nil {
-			return string(v.Cluster.ID)
-		}
-		return ""
+// clusterID is "" until a view is known.
+func (n *Node) clusterID() string {
+	if v := n.members.Snapshot().View; v != nil {
+		return string(v.Cluster.ID)
 	}
-	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: cluster, Rules: n.spread.Stamp, Dial: n.network.Dialer(), Ended: n.streamEnded}
-	so := peer.ServerOptions{Self: string(n.id), Boot: uint64(n.members.Self().Boot), Protocol: protocolVersion, Cluster: cluster, Handler: handler{n}, Logger: n.log}
+	return ""
+}
+
+func (n *Node) openPeers() {
+	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: n.clusterID, Rules: n.spread.Stamp, Dial: n.network.Dialer(), Ended: n.streamEnded}
+	so := peer.ServerOptions{Self: string(n.id), Boot: uint64(n.members.Self().Boot), Protocol: protocolVersion, Cluster: n.clusterID, Handler: handler{n}, Logger: n.log}
 	if n.keys.ring != nil {
 		po.TLS, so.TLS = n.keys.ring.ClientTLS, n.keys.ring.ServerTLS()
 	}
@@ -343,7 +330,7 @@ func (n *Node) close() {
 		n.dns.Close()
 	}
 	if n.outputs != nil {
-		errs = append(errs, n.outputs.Close())
+		errs = append(errs, n.outputs.Close(), n.sinks.Finish())
 	}
 	switch {
 	case n.front != nil:
@@ -359,6 +346,9 @@ func (n *Node) close() {
 	}
 	if n.dir != nil {
 		n.dir.Close()
+	}
+	if n.tracer != nil {
+		errs = append(errs, n.tracer.Close())
 	}
 	if err := errors.Join(errs...); err != nil {
 		n.log.Error("closing", "error", err)

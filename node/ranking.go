@@ -27,14 +27,7 @@ func (p rankingPeers) Credit(ctx context.Context, to crawl.NodeID, b *peer.Credi
 	return peer.Call(ctx, p.node.pool, p.node.target(to), b, peer.PeerClient.Credit)
 }
 
-func (p rankingPeers) Ranks() (all [][]byte) {
-	for _, info := range p.node.peers.All() {
-		if info.Held != nil { // a member
-			all = append(all, info.Block.Ranks)
-		}
-	}
-	return all
-}
+func (p rankingPeers) Ranks() [][]byte { return p.node.peers.Ranks() }
 
 func (n *Node) rankingRun(ctx context.Context) error {
 	if err := n.ranking.Run(ctx); err != nil {

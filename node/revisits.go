@@ -8,13 +8,14 @@ import (
 	"crawlnode/node/datadir"
 	"crawlnode/node/dispatch"
 	"crawlnode/node/judge"
+	"crawlnode/node/ranking"
 	"crawlnode/node/revisits"
 )
 
 // This file fits package revisits, and the frontier's judge, to the rest of the node.
 
 func (n *Node) openRevisits() {
-	n.revisits = revisits.New(revisits.Options{Self: n.id, Boot: n.members.Self().Boot, Pages: n.front, Settings: n.settings, May: n.mayCrawl,
+	n.revisits = revisits.New(revisits.Options{Self: n.id, Boot: n.members.Self().Boot, Pages: n.front, Settings: n.settings, Weighted: ranking.Weighted, May: n.mayCrawl,
 		Fetchers: n.busyFetchers, Members: n.memberIDs, Logger: n.log})
 	n.front.UseJudge(judge.New(n.revisits.JudgeTerms, n.revisits.Replanned))
 }

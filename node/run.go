@@ -66,6 +66,8 @@ func (n *Node) runAll(ctx context.Context) error {
 	group.Go(func() error { return n.rotator.Run(ctx) })
 	group.Go(func() error { return n.syncLoop(ctx) })
 	group.Go(func() error { return n.stalls.Run(ctx) })
+	group.Go(func() error { return n.outputs.Run(ctx) })
+	group.Go(func() error { n.sinks.Run(ctx); return nil })
 	group.Go(func() error { return n.lead(ctx) })
 	group.Go(func() error {
 		if err := store.Wait(); err != nil && ctx.Err() == nil {
@@ -156,6 +158,7 @@ func (n *Node) lead(ctx context.Context) error {
 	group.Go(func() error { return n.clocks.Run(ctx) })
 	group.Go(func() error { return n.outbox.Run(ctx) })
 	group.Go(func() error { return n.rankingRun(ctx) })
+	group.Go(func() error { return n.indexer.Run(ctx) })
 	group.Go(func() error { return n.permits.Run(ctx) })
 	group.Go(func() error { return n.finisher.Run(ctx) })
 	group.Go(func() error { return n.revisitRun(ctx) })
@@ -420,8 +423,8 @@ func (n *Node) untilTheEnd(ctx context.Context, cancel func()) error {
 // any more. False: it was the end of an earlier run, and the seeds of this one have started the
 // crawl again.
 func (n *Node) staysFinished(ctx context.Context) bool {
-	waitFor(ctx, 2*heartbeat.Every)
-	for n.seeder.Active() > 0 && !n.stopped.Load() && waitFor(ctx, 20*time.Millisecond) {
+	crawl.Wait(ctx, 2*heartbeat.Every)
+	for n.seeder.Active() > 0 && !n.stopped.Load() && crawl.Wait(ctx, 20*time.Millisecond) {
 	}
 	reason, finished := n.Finished()
 	if finished {

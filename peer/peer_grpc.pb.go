@@ -48,6 +48,7 @@ const (
 	Peer_Robots_FullMethodName     = "/crawlnode.peer.v1.Peer/Robots"
 	Peer_Operate_FullMethodName    = "/crawlnode.peer.v1.Peer/Operate"
 	Peer_Explain_FullMethodName    = "/crawlnode.peer.v1.Peer/Explain"
+	Peer_Search_FullMethodName     = "/crawlnode.peer.v1.Peer/Search"
 	Peer_Archive_FullMethodName    = "/crawlnode.peer.v1.Peer/Archive"
 	Peer_Contents_FullMethodName   = "/crawlnode.peer.v1.Peer/Contents"
 	Peer_Credit_FullMethodName     = "/crawlnode.peer.v1.Peer/Credit"
@@ -87,6 +88,8 @@ type PeerClient interface {
 	Operate(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error)
 	// Explain returns what a holder knows of one of its URLs or hosts.
 	Explain(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error)
+	// Search asks a member's index one step of a question.
+	Search(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error)
 	// Archive reads the index of a member's archive, or one record of it, in pieces
 	// of at most 256 KiB.
 	Archive(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Envelope], error)
@@ -245,6 +248,16 @@ func (c *peerClient) Explain(ctx context.Context, in *Envelope, opts ...grpc.Cal
 	return out, nil
 }
 
+func (c *peerClient) Search(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Envelope)
+	err := c.cc.Invoke(ctx, Peer_Search_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *peerClient) Archive(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Envelope], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &Peer_ServiceDesc.Streams[2], Peer_Archive_FullMethodName, cOpts...)
@@ -327,6 +340,8 @@ type PeerServer interface {
 	Operate(context.Context, *Envelope) (*Envelope, error)
 	// Explain returns what a holder knows of one of its URLs or hosts.
 	Explain(context.Context, *Envelope) (*Envelope, error)
+	// Search asks a member's index one step of a question.
+	Search(context.Context, *Envelope) (*Envelope, error)
 	// Archive reads the index of a member's archive, or one record of it, in pieces
 	// of at most 256 KiB.
 	Archive(*Envelope, grpc.ServerStreamingServer[Envelope]) error
@@ -387,6 +402,9 @@ func (UnimplementedPeerServer) Operate(context.Context, *Envelope) (*Envelope, e
 }
 func (UnimplementedPeerServer) Explain(context.Context, *Envelope) (*Envelope, error) {
 	return nil, status.Error(codes.Unimplemented, "method Explain not implemented")
+}
+func (UnimplementedPeerServer) Search(context.Context, *Envelope) (*Envelope, error) {
+	return nil, status.Error(codes.Unimplemented, "method Search not implemented")
 }
 func (UnimplementedPeerServer) Archive(*Envelope, grpc.ServerStreamingServer[Envelope]) error {
 	return status.Error(codes.Unimplemented, "method Archive not implemented")
@@ -633,6 +651,24 @@ func _Peer_Explain_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Peer_Search_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Envelope)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServer).Search(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Peer_Search_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServer).Search(ctx, req.(*Envelope))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Peer_Archive_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(Envelope)
 	if err := stream.RecvMsg(m); err != nil {
@@ -748,6 +784,10 @@ var Peer_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Explain",
 			Handler:    _Peer_Explain_Handler,
+		},
+		{
+			MethodName: "Search",
+			Handler:    _Peer_Search_Handler,
 		},
 		{
 			MethodName: "Contents",

@@ -75,6 +75,10 @@ func (f *fakeNode) Clock(context.Context, string, *ClockRequest) (*ClockReply, e
 	return &ClockReply{}, nil
 }
 
+func (f *fakeNode) Search(context.Context, string, *Envelope) (*Envelope, error) {
+	return nil, errors.New("not used")
+}
+
 func (f *fakeNode) Explain(context.Context, string, *Envelope) (*Envelope, error) {
 	return &Envelope{}, nil
 }

@@ -47,6 +47,8 @@ type Handler interface {
 	Robots(ctx context.Context, from string, req *RobotsRequest) (*RobotsReply, error)
 	// Operate carries out an operator's order for this node.
 	Operate(ctx context.Context, from string, req *Envelope) (*Envelope, error)
+	// Search answers one step of a question out of the node's index.
+	Search(ctx context.Context, from string, req *Envelope) (*Envelope, error)
 	// Explain answers a question about one URL or host.
 	Explain(ctx context.Context, from string, req *Envelope) (*Envelope, error)
 	// Archive writes what is asked for out of this node's archive.
@@ -304,6 +306,10 @@ func (v service) Robots(ctx context.Context, r *RobotsRequest) (*RobotsReply, er
 
 func (v service) Operate(ctx context.Context, r *Envelope) (*Envelope, error) {
 	return v.handler().Operate(ctx, from(ctx), r)
+}
+
+func (v service) Search(ctx context.Context, r *Envelope) (*Envelope, error) {
+	return v.handler().Search(ctx, from(ctx), r)
 }
 
 func (v service) Explain(ctx context.Context, r *Envelope) (*Envelope, error) {

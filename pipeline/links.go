@@ -28,7 +28,8 @@ const (
 	defaultPriority = 0.5
 )
 
-// BandOf is the priority class of a target, fixed at admission: 0 is first.
+// BandOf is the priority class that a target asks for: 0 is first. While queues are ordered by scores, they decide
+// (package frontier/order).
 //
 //	suspicious            7
 //	seed                  0

@@ -136,6 +136,8 @@ type Options struct {
 	Rules func() *Rules
 	// Deriver writes what is derived from pages. Nil: nothing is derived, at no cost.
 	Deriver Deriver
+	// Documents makes what the index needs of pages. Nil: no page is indexed.
+	Documents Documents
 	// NoFingerprints skips the SimHash of texts when only the archive would use it.
 	NoFingerprints bool
 	// Log reports pages that made a parser panic. Nil: no reports.

@@ -219,7 +219,11 @@ func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response
 		original = w.known(ctx, v, resp, o)
 		o.Refers = original != nil
 	}
-	return w.store(ctx, &v, capture(v, resp, o, original), rules, o, doc)
+	if err := w.store(ctx, &v, capture(v, resp, o, original), rules, o, doc); err != nil {
+		return err
+	}
+	w.index(&v, resp, rules, o, doc != nil)
+	return nil
 }
 
 // store archives an answer and writes what is derived from it.
@@ -360,7 +364,7 @@ func certificateError(resp *fetcher.Response) string {
 func capture(v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome, original *crawl.Original) crawl.Capture {
 	c := crawl.Capture{
 		URL: v.Item.URL, FetchedAt: o.FetchedAt, Addr: resp.RemoteAddr, Status: resp.Status,
-		RequestHead: resp.RequestHead, ResponseHead: resp.ResponseHead, Body: resp.RawBody,
+		RequestHead: resp.RequestHead, ResponseHead: resp.ResponseHead, Body: resp.RawBody, Coded: resp.Coded(),
 		ContentType: resp.MediaType, Digest: o.Digest, NoIndex: o.NoIndex, Certificate: certificateError(resp),
 		Original: original, Simhash: o.Simhash, NearOf: o.NearOf,
 	}

@@ -200,7 +200,7 @@ func (c *Core) Offer(now time.Time, name crawl.Host, items []crawl.Item, next Cu
 		return
 	}
 	h.loading = false
-	h.insert(believeItems(now, items)...)
+	h.offered(believeItems(now, items))
 	h.cursor, h.more = next, more || h.noted
 	c.weigh(h)
 	c.place(now, h)
@@ -219,7 +219,7 @@ func (c *Core) OfferFailed(now time.Time, name crawl.Host) {
 	if h == nil {
 		return
 	}
-	h.loading, h.more, h.rewind = false, true, true
+	h.loading, h.ended, h.more, h.rewind = false, nil, true, true
 	h.state.NotBefore = crawl.Latest(h.state.NotBefore, now.Add(2*LoadAhead))
 	c.place(now, h)
 }
@@ -429,6 +429,9 @@ func (c *Core) Completed(now time.Time, id uint64) {
 	c.giveFetcher(now, v)
 	c.shares.cuts.completed(&v.item, v.over && v.kind == crawl.Aborted)
 	h.incomplete = slices.DeleteFunc(h.incomplete, func(o *visit) bool { return o == v })
+	if h.loading {
+		h.ended = append(h.ended, v.item.URL.String())
+	}
 	switch v.kind {
 	case crawl.RobotsFetched, crawl.RobotsPending, crawl.HostFailed, crawl.Aborted:
 		c.putBack(h, v.item)

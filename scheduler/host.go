@@ -70,9 +70,11 @@ type host struct {
 	// rewind: disk may have entries before cursor that are not in memory. They are read
 	// when the host is dry.
 	rewind  bool
-	loading bool       // a Refill is under way
-	noted   bool       // entries were queued while it was
-	fresh   crawl.Band // best band of the URLs queued since the last Refill; Bands: none
+	loading bool // a Refill is under way
+	// ended are the URLs of visits that were completed while it was: what it has read of them may be from before.
+	ended []string
+	noted bool       // entries were queued while it was
+	fresh crawl.Band // best band of the URLs queued since the last Refill; Bands: none
 
 	// excluded: the first item will only be refused. It stays true while the host has none
 	// in memory.
@@ -200,11 +202,13 @@ func (h *host) due(now time.Time) (int, time.Time) {
 }
 
 // insert adds items in order. An item replaces one with the same URL: the one from disk is
-// newer. An item that is being visited is left out, and read again when the host is dry.
+// newer, and may have moved to a better band. An item that is being visited is left out, and read again when the host is
+// dry; its visit takes over its place.
 func (h *host) insert(items ...crawl.Item) {
 	for _, it := range items {
-		if slices.ContainsFunc(h.incomplete, func(v *visit) bool { return v.item.URL == it.URL }) {
+		if i := slices.IndexFunc(h.incomplete, func(v *visit) bool { return v.item.URL == it.URL }); i >= 0 {
 			h.rewind = true
+			h.incomplete[i].item.Band, h.incomplete[i].item.Seq = it.Band, it.Seq
 			continue
 		}
 		if i := slices.IndexFunc(h.items, func(o crawl.Item) bool { return o.URL == it.URL }); i >= 0 {
@@ -213,6 +217,20 @@ func (h *host) insert(items ...crawl.Item) {
 		i, _ := slices.BinarySearchFunc(h.items, it, compareItems)
 		h.items = slices.Insert(h.items, i, it)
 	}
+}
+
+// offered takes over what a Refill has read. Of URLs whose visit has ended meanwhile it may have read the place
+// that they had before the visit, so they are left out, and read again when the host is dry: a URL that was moved to another
+// band is behind the cursor once more, and would be visited twice.
+func (h *host) offered(items []crawl.Item) {
+	for _, it := range items {
+		if slices.Contains(h.ended, it.URL.String()) {
+			h.rewind = true
+		} else {
+			h.insert(it)
+		}
+	}
+	h.ended = nil
 }
 
 func compareItems(a, b crawl.Item) int {

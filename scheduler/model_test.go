@@ -30,8 +30,10 @@ type modelHost struct {
 	ended   time.Time     // of the last request
 	backoff time.Duration
 	fetched map[urlnorm.URL]int
+	stood   map[urlnorm.URL][]uint64 // numbers of the places from which a URL was moved
 
 	refill    *Action
+	early     func() // answers it with what was queued when it was asked for; nil: it reads later
 	resolving bool
 }
 
@@ -79,7 +81,7 @@ func newModel(t *testing.T, seed uint64) *model {
 	})
 	for i := range 1 + rng.IntN(12) {
 		h := &modelHost{
-			name: crawl.Host(fmt.Sprintf("h%d.test", i)), part: crawl.Partition(i % 3), fetched: map[urlnorm.URL]int{},
+			name: crawl.Host(fmt.Sprintf("h%d.test", i)), part: crawl.Partition(i % 3), fetched: map[urlnorm.URL]int{}, stood: map[urlnorm.URL][]uint64{},
 			addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(rng.IntN(4))}), delay: time.Duration(rng.IntN(3)) * time.Second,
 		}
 		m.hosts = append(m.hosts, h)
@@ -103,6 +105,25 @@ func (m *model) queue(h *modelHost, n int) {
 		m.queued++
 	}
 	m.core.NoteQueued(m.now, h.name, best)
+}
+
+// raise moves a queued URL to a better band, also one that is in memory or being visited.
+func (m *model) raise(h *modelHost) {
+	if len(h.queue) == 0 {
+		return
+	}
+	i := m.rng.IntN(len(h.queue))
+	it := h.queue[i]
+	if it.Band == 0 {
+		return
+	}
+	h.queue = slices.Delete(h.queue, i, i+1)
+	h.stood[it.URL] = append(h.stood[it.URL], it.Seq)
+	h.seq++
+	it.Band, it.Seq = crawl.Band(m.rng.IntN(int(it.Band))), h.seq
+	i, _ = slices.BinarySearchFunc(h.queue, it, compareItems)
+	h.queue = slices.Insert(h.queue, i, it)
+	m.core.NoteQueued(m.now, h.name, it.Band)
 }
 
 // load reads the model's disk as the frontier does.
@@ -129,7 +150,11 @@ func (m *model) actions() {
 			if h.refill != nil {
 				m.t.Fatalf("%s: a second refill is asked for while one is under way", h.name)
 			}
-			h.refill = &a
+			h.refill, h.early = &a, nil
+			if m.rng.IntN(2) == 0 {
+				items, next, more := h.load(a.After, a.N)
+				h.early = func() { m.core.Offer(m.now, h.name, items, next, more) }
+			}
 		case Resolve:
 			if h.resolving {
 				m.t.Fatalf("%s: resolved twice at a time", h.name)
@@ -145,7 +170,7 @@ func (m *model) actions() {
 
 func (m *model) step() {
 	h := m.hosts[m.rng.IntN(len(m.hosts))]
-	switch m.rng.IntN(13) {
+	switch m.rng.IntN(14) {
 	case 0:
 		m.queue(h, 1+m.rng.IntN(4))
 	case 1, 2:
@@ -181,6 +206,8 @@ func (m *model) step() {
 			m.change()
 		}
 		m.takeTurns(h.addr)
+	case 13:
+		m.raise(h)
 	}
 	m.actions()
 	m.check()
@@ -225,6 +252,10 @@ func (m *model) offer(h *modelHost) {
 	h.refill = nil
 	if m.rng.IntN(10) == 0 {
 		m.core.OfferFailed(m.now, h.name)
+		return
+	}
+	if h.early != nil {
+		h.early()
 		return
 	}
 	items, next, more := h.load(a.After, a.N)
@@ -287,7 +318,7 @@ func (m *model) next() {
 		m.t.Fatalf("%v is visited %v too early", v.Addr, m.addrs[v.Addr].Sub(m.now))
 	}
 	if !slices.ContainsFunc(h.queue, func(it crawl.Item) bool {
-		return it.URL == v.Item.URL && it.Seq == v.Item.Seq && it.Attempts == v.Item.Attempts
+		return it.URL == v.Item.URL && (it.Seq == v.Item.Seq || slices.Contains(h.stood[it.URL], v.Item.Seq)) && it.Attempts == v.Item.Attempts
 	}) {
 		m.t.Fatalf("%v is not queued", v.Item.URL)
 	}
@@ -393,7 +424,7 @@ func (m *model) complete(h *modelHost) {
 	if s, ok := m.core.HostState(v.ID); ok && v.response.Kind != crawl.Aborted {
 		h.state = s
 	}
-	at := slices.IndexFunc(h.queue, func(it crawl.Item) bool { return it.Seq == v.Item.Seq })
+	at := slices.IndexFunc(h.queue, func(it crawl.Item) bool { return it.URL == v.Item.URL })
 	switch v.response.Kind {
 	case crawl.Fetched, crawl.Refused:
 		h.queue = slices.Delete(h.queue, at, at+1)

@@ -266,6 +266,12 @@ func (c *Client) CopyIndex(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
+// Captures lists what the cluster has stored of a URL.
+func (c *Client) Captures(ctx context.Context, of string) (*crawl.CapturesReport, error) {
+	report := new(crawl.CapturesReport)
+	return report, c.get(ctx, "/api/v1/captures?url="+url.QueryEscape(of), report)
+}
+
 // OpenCapture reads one record of the cluster's archive, as it is stored: a gzip member or a
 // zstd frame. The caller closes it.
 func (c *Client) OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error) {

@@ -24,6 +24,8 @@ type Backend interface {
 	DescribeHost(ctx context.Context, host string) (*crawl.HostReport, error)
 	ExplainURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error)
 	ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error)
+	Search(ctx context.Context, q crawl.SearchQuery) (*crawl.SearchReport, error)
+	Captures(ctx context.Context, url string) (*crawl.CapturesReport, error)
 	OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error)
 	Events(ctx context.Context, after uint64, limit int) ([]crawl.Event, error)
 	CrawlConfig(ctx context.Context) (crawl.CrawlReport, error)
@@ -69,7 +71,7 @@ func New(b Backend, history *History, log *slog.Logger) *Dashboard {
 func parsePages() map[string]*template.Template {
 	base := template.Must(template.New("").Funcs(funcs).ParseFS(files, "templates/layout.html", "templates/parts.html", "templates/forms.html"))
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"overview", "start", "found", "nodes", "ring", "hosts", "host", "url", "events", "settings", "freshness", "error"} {
+	for _, name := range []string{"overview", "start", "found", "nodes", "ring", "hosts", "host", "url", "events", "settings", "freshness", "search", "error"} {
 		page := template.Must(base.Clone())
 		pages[name] = template.Must(page.ParseFS(files, "templates/"+name+".html"))
 	}
@@ -89,6 +91,7 @@ func (d *Dashboard) Register(handle func(pattern string, h http.Handler)) {
 	page("GET /events", d.events)
 	page("GET /pages", d.found)
 	page("GET /freshness", d.freshness)
+	page("GET /search", d.search)
 	page("GET /settings", d.settings)
 	page("GET /start", d.start)
 	control("GET /archive", d.frame)

@@ -112,6 +112,10 @@ func (f *fakeNode) ListURLs(_ context.Context, q crawl.URLQuery) (*crawl.URLPage
 	return &page, f.err
 }
 
+func (f *fakeNode) Captures(context.Context, string) (*crawl.CapturesReport, error) {
+	return &crawl.CapturesReport{}, nil
+}
+
 func (f *fakeNode) OpenCapture(context.Context, string, int64) (io.ReadCloser, error) {
 	if f.archive == nil {
 		return nil, fmt.Errorf("%w: %s", crawl.ErrNoCapture, f.text)
@@ -361,4 +365,13 @@ func TestAssets(t *testing.T) {
 			t.Errorf("%s: %d when asked again", name, again.Code)
 		}
 	}
+}
+
+func (f *fakeNode) Search(_ context.Context, q crawl.SearchQuery) (*crawl.SearchReport, error) {
+	if q.Query == "off" {
+		return nil, fmt.Errorf("%w: set index=on", crawl.ErrRefused)
+	}
+	lang := "en"
+	return &crawl.SearchReport{Query: q.Query, Interpreted: q.Query, Total: 41, TotalExact: true, Coverage: 1, Results: []crawl.SearchResult{{Title: "<b>T\x1b", Snippet: "a hit", Highlight: []crawl.SearchPart{{Text: "a "}, {Text: "<hit>", Hit: true}},
+		Link: "http://a.test/x?y=1&z=2", Host: "a.test", Lang: &lang, File: "f.warc.gz", AlsoAt: []string{}}}}, nil
 }

@@ -11,6 +11,7 @@
 //	GET  /urls?url=       why a URL is, or is not, crawled, and what is archived of it: view=text|headers|page
 //	GET  /archive?url=    the archived page for its sandboxed frame
 //	GET  /events          recent events: level=, code=, node=, text=
+//	GET  /search          pages by their text, with their archived copies
 //	GET  /freshness       visits of known pages: due, late, what they found, over time
 //	GET  /settings        the settings of the crawl
 //	GET  /static/...      style, scripts, icon

@@ -53,6 +53,7 @@ var settingPlans = []settingPlan{
 	{"Scope", "assets", "Images, styles and scripts of the pages: none, those on the same host, or any.", []string{"off", "same-host", "any"}},
 	{"Scope", "focus", "The topic model of a focused crawl. crawlnode crawl-config set focus=FILE sets it; empty: none.", nil},
 	{"Scope", "focus_min", "Pages that fit the topic less than this pass no links on. 0 to 1; 0: all do.", nil},
+	{"Scope", "index", "Index pages for search: on, those that are fetched from then on.", []string{"off", "on"}},
 	{"Limits", "max_depth", "Links from a seed. 0: no limit.", nil},
 	{"Limits", "max_pages", "Pages of the whole cluster. 0: no limit.", nil},
 	{"Limits", "max_pages_per_host", "0: no limit.", nil},

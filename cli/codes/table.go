@@ -98,6 +98,9 @@ var entries = []Entry{
 	{Health, "revisits_overdue", "Warning. Known pages that are due have waited for long.",
 		"More visits are planned than the nodes, or a host's delay, allow: short intervals with `--recrawl fixed`, a `--recrawl-min` that is too short, nodes that are down.",
 		"A longer `--recrawl-interval`, `--recrawl adaptive` (it plans what can be fetched), a larger `--recrawl-share`, or more nodes."},
+	{Health, "sink_fails", "Warning. A sink of `--sink` has taken no results for a minute.",
+		"Its server is down or not reachable, or refuses: no such topic, no stream for the subject, no permission, a full disk.",
+		"Mend what the message says. Nothing is lost and the crawl goes on: the results wait in the lists of pages on the node's disk, and are sent when the sink takes them."},
 
 	{Exit, "0", "", "The work is done, or a limit that you set was reached.", "Nothing."},
 	{Exit, "1", "", "An error without a code of its own. The last lines on standard error say which. `crawl`: no seed could be fetched, or the servers answered without a page; a line for each says why.", "Do what the last line says."},
@@ -136,5 +139,6 @@ var entries = []Entry{
 	{Limit, "handoff", "Partitions move to other nodes.", "A node has come or gone.", "Nothing: it passes."},
 	{Limit, "nothing_due", "Every known page was fetched, and none is due for its next visit. The crawl is `waiting`.", "`--recrawl` is on, and there is more capacity than the settings use.",
 		"Nothing: the next visit is at `freshness.next_due_at`. More work: a shorter `--recrawl-interval` or `--recrawl-min`, more seeds, or `crawlnode urls recrawl`. An end: `crawlnode stop`, or `--recrawl off`."},
+	{Limit, "index", "The processors are busy, and many pages wait for the index.", "Pages come faster than they are indexed (`--index on`).", "More nodes or processors; the index catches up when the crawl is slower. Without it: `crawlnode crawl-config set index=off`."},
 	{Limit, "none", "Nothing limits the crawl.", "The fetchers keep up, or nothing is queued.", "Nothing."},
 }

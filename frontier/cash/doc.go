@@ -25,5 +25,11 @@
 //
 // Credits of one site to one URL of another partition are summed before they are sent.
 //
+// # Scores
+//
+// While queues are ordered by scores (package order), a fold also keeps the sites that link to each host, and says of which
+// URLs links say more than before (Folded.Rises). Each account remembers how high it stood when that was said last, so
+// a URL is named a few times at most. What is said is lost in a crash, and then no URL moves because of it.
+//
 // The package writes nothing and knows no queue.
 package cash

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/order"
 	"crawlnode/importance"
 	"crawlnode/web/urlnorm"
 )
@@ -33,10 +35,18 @@ type Keeper struct {
 	w        *commit.Writer
 	Limits   Limits // of folds; set before the first one
 	unfolded unfolded
+	order    atomic.Pointer[order.Policy]
 }
 
 // NewKeeper makes a Keeper.
 func NewKeeper(w *commit.Writer) *Keeper { return &Keeper{w: w, Limits: DefaultLimits} }
+
+// SetOrder has queued URLs ordered by their scores from now on; nil: as their finders ask. What is queued stays where
+// it is, until links say more of it.
+func (k *Keeper) SetOrder(p *order.Policy) { k.order.Store(p) }
+
+// Order is what SetOrder was given last.
+func (k *Keeper) Order() *order.Policy { return k.order.Load() }
 
 // Cite appends a page that is done to the log of its partition, as CitesOf made it; nil: importance is
 // off. The writer calls it, in the group that completes the page.
@@ -88,9 +98,10 @@ func (k *Keeper) Unfolded(visit func(p crawl.Partition, entries int)) {
 
 // Folded says what a fold has done.
 type Folded struct {
-	Entries, Settled, Posts int   // log entries, pages that passed on again, entries for other partitions
-	Accounts                int64 // of the partition; with those of this fold
-	More                    bool  // the log has more, beside what the fold itself has put into it
+	Entries, Settled, Posts int          // log entries, pages that passed on again, entries for other partitions
+	Accounts                int64        // of the partition; with those of this fold
+	More                    bool         // the log has more, beside what the fold itself has put into it
+	Rises                   []order.Rise // URLs that may be queued, of which links say more than before
 }
 
 // errFolded says that another fold was faster.
@@ -102,7 +113,8 @@ var errFolded = fmt.Errorf("%w as it was: the log was folded meanwhile", commit.
 func (k *Keeper) Fold(ctx context.Context, p crawl.Partition) (Folded, error) {
 	var d Folded
 	waiting := k.unfolded.take(p)
-	plan, err := k.plan(p)
+	by := k.Order()
+	plan, err := k.plan(p, by)
 	if err == nil && plan != nil {
 		d = Folded{Entries: plan.Folded, Settled: plan.Settled, Posts: len(plan.Posts), More: plan.More}
 		err = k.w.Do(ctx, &commit.Request{Patient: true, Entries: plan.Entries(), Bytes: plan.Bytes(), Apply: func(g *commit.Group) (err error) {
@@ -114,19 +126,23 @@ func (k *Keeper) Fold(ctx context.Context, p crawl.Partition) (Folded, error) {
 		k.unfolded.add(p, waiting)
 		return Folded{}, fmt.Errorf("frontier: folding the credits of partition %d: %w", p, err)
 	}
+	if plan != nil && by != nil {
+		d.Rises = plan.Rises
+		by.Scores.Linked(by.Typical, plan.Scores)
+	}
 	if plan != nil && (d.More || len(plan.Again) > 0) {
 		k.unfolded.add(p, max(waiting-d.Entries, 1))
 	}
 	return d, nil
 }
 
-func (k *Keeper) plan(p crawl.Partition) (*Plan, error) {
+func (k *Keeper) plan(p crawl.Partition, by *order.Policy) (*Plan, error) {
 	v, err := k.w.Read(p)
 	if err != nil {
 		return nil, err
 	}
 	defer v.Close()
-	return Within(v, k.Limits, k.w.KV.Limits())
+	return Within(v, k.Limits, k.w.KV.Limits(), by)
 }
 
 // fold writes a plan.

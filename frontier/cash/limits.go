@@ -1,6 +1,7 @@
 package cash
 
 import (
+	"crawlnode/frontier/order"
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
 	"crawlnode/importance"
@@ -43,10 +44,10 @@ func (p *Plan) fits(store storage.Limits) bool {
 
 // Within plans a fold that fits into one transaction of the store, however many links the pages
 // have: each page has 10,000 at most, and a fold that takes one entry of the log always fits.
-func Within(v *reader.Partition, limits Limits, store storage.Limits) (*Plan, error) {
+func Within(v *reader.Partition, limits Limits, store storage.Limits, o *order.Policy) (*Plan, error) {
 	limits = limits.within(store)
 	for {
-		p, err := New(v, limits)
+		p, err := New(v, limits, o)
 		if err != nil || p == nil || p.fits(store) {
 			return p, err
 		}

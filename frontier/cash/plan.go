@@ -8,6 +8,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/order"
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
 	"crawlnode/importance"
@@ -26,19 +27,15 @@ type Plan struct {
 	Least           importance.Cash // the threshold from now on
 	Folded, Settled int             // log entries taken, pages settled
 	More            bool            // the log had more
-	Changed         []Change        // URLs that were credited and never fetched
+	// With an order: URLs of queues of which links say more than before, and what links say of URLs.
+	Rises  []order.Rise
+	Scores []order.Change
 }
 
 // Post is credits for another partition, as EncodeCashCredits writes them.
 type Post struct {
 	To    crawl.Partition
 	Bytes []byte
-}
-
-// Change is an account of a URL that waits for its first fetch.
-type Change struct {
-	URL     importance.URL
-	Account importance.Account
 }
 
 // Bytes is about what the plan puts into a transaction.
@@ -58,13 +55,13 @@ func (p *Plan) Bytes() (n int) {
 // Entries is the number of entries that the plan puts into a transaction.
 func (p *Plan) Entries() int { return len(p.Sets) + len(p.Posts) + len(p.Again) + 2 }
 
-// New plans a fold; nil: the log is empty.
-func New(v *reader.Partition, limits Limits) (*Plan, error) {
+// New plans a fold; nil: the log is empty. With an order, it says which queued URLs may be moved.
+func New(v *reader.Partition, limits Limits, o *order.Policy) (*Plan, error) {
 	l, err := readLog(v, &limits)
 	if err != nil || len(l.keys) == 0 {
 		return nil, err
 	}
-	f := &fold{v: v, limits: limits, log: l, blocks: map[uint64]*group{}, plan: &Plan{Generation: v.Generation, More: l.more}}
+	f := &fold{v: v, limits: limits, order: o, log: l, blocks: map[uint64]*group{}, plan: &Plan{Generation: v.Generation, More: l.more}}
 	if err := f.readSums(); err != nil {
 		return nil, err
 	}
@@ -77,7 +74,7 @@ func New(v *reader.Partition, limits Limits) (*Plan, error) {
 		return nil, err
 	}
 	f.write()
-	return f.plan, nil
+	return f.plan, f.err
 }
 
 // fold is a plan that is being made.
@@ -85,12 +82,14 @@ type fold struct {
 	v      *reader.Partition
 	it     storage.Iterator // over the blocks
 	limits Limits
+	order  *order.Policy // nil: queues are not ordered by what links say
 	log    *logPiece
 	plan   *Plan
 	ranks  importance.Histogram
 	totals layout.CashTotalsEntry
 	blocks map[uint64]*group // by their bound in the store
 	dirty  int
+	linked map[uint64]*linked // hosts, by their number
 	own    []importance.Entry // of visits, to own URLs
 	later  []importance.Entry // of settled pages, to own URLs
 	away   []away
@@ -223,7 +222,7 @@ func (f *fold) visit(s *visited, now *importance.Account) {
 	f.set(layout.AppendCashKey(nil, layout.CashLinks, uint64(s.URL)), layout.EncodeCashLinks(s.Site, s.Links))
 }
 
-// count keeps the histogram, and notes URLs that wait for a fetch.
+// count keeps the histogram, and what links say of queued URLs.
 func (f *fold) count(u importance.URL, before importance.Account, now *importance.Account) {
 	if before == (importance.Account{}) {
 		f.plan.Accounts++
@@ -231,8 +230,8 @@ func (f *fold) count(u importance.URL, before importance.Account, now *importanc
 	} else {
 		f.ranks.Move(before.Total(), now.Total())
 	}
-	if !now.Fetched {
-		f.plan.Changed = append(f.plan.Changed, Change{u, *now})
+	if f.order != nil {
+		f.rank(u, before, now)
 	}
 }
 
@@ -344,6 +343,7 @@ func (f *fold) write() {
 		f.set(key, nil)
 		f.plan.Folded++
 	}
+	f.writeLinked()
 	f.plan.Again = append(append(f.plan.Again, cutCredits(f.later)...), cutDeltas(f.due)...)
 	f.plan.Posts = posts(f.away)
 	f.set([]byte(layout.CashRanks), importance.AppendHistogram(nil, &f.ranks))

@@ -50,6 +50,8 @@ type Page struct {
 	// partition's timeline. 0: it is not known. Blurred: more than half of it may be missing.
 	Elapsed time.Duration
 	Blurred bool
+	// Weight is how important the page is, 0 to 1, as far as the one knows who completes the visit; 0: not known.
+	Weight float64
 	// Spread is a number of the page from 0 to below 1, as good as random.
 	Spread float64
 }

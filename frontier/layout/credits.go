@@ -13,9 +13,11 @@ import (
 //
 //	k a bound (8)          block of accounts; bound is the highest URL number that it may have
 //	k g seq (8)            log: what was not folded into the accounts yet
+//	k h host (3) name      a host by the number that its URLs have in common; no value
 //	k i partition (2)      up to which number credits of that partition were taken
 //	k l URL (8)            links of a page at its last fetch that was folded
 //	k r                    histogram of the accounts
+//	k s host (3)           sites that link to a host
 //	k t                    sums
 //	x target (2) seq (8)   credits that wait for the target's acknowledgement
 //
@@ -30,9 +32,11 @@ const (
 // The second letter of the keys of TableCash.
 const (
 	CashAccounts = 'a'
+	CashHosts    = 'h'
 	CashLog      = 'g'
 	CashInbox    = 'i'
 	CashLinks    = 'l'
+	CashSites    = 's'
 )
 
 // CashRanks and CashTotals are the relative keys of a partition's histogram and sums.
@@ -58,6 +62,36 @@ func ParseCashKey(rel []byte, what byte) (number uint64, ok bool) {
 // AppendInboxKey appends the relative key of the mark of a sending partition.
 func AppendInboxKey(b []byte, from crawl.Partition) []byte {
 	return binary.BigEndian.AppendUint16(append(b, TableCash, CashInbox), uint16(from))
+}
+
+// AppendHostNumberKey appends the relative key of what is known of a host by its number: CashHosts, which the
+// name of the host follows, or CashSites.
+func AppendHostNumberKey(b []byte, what byte, u importance.URL) []byte {
+	n := u.Host()
+	return append(b, TableCash, what, byte(n>>16), byte(n>>8), byte(n))
+}
+
+// HostOfKey is the name in a relative key of CashHosts.
+func HostOfKey(rel []byte) crawl.Host { return crawl.Host(rel[min(len(rel), 5):]) }
+
+// AppendNumberedKey appends what the relative keys of all records begin with that a URL of a host with this number may have.
+func AppendNumberedKey(b []byte, host crawl.Host, u importance.URL) []byte {
+	b = append(AppendHost(b, TableRecords, host), 0)
+	return append(b, byte(u>>32), byte(u>>24), byte(u>>16), byte(u>>8), byte(u))
+}
+
+// EncodeSites writes the sites that link to a host.
+func EncodeSites(s *importance.Sites) []byte {
+	w := newEncoder(16)
+	w.bytes(s[:])
+	return w.b
+}
+
+// DecodeSites reads them.
+func DecodeSites(b []byte) (s importance.Sites, err error) {
+	r := newDecoder(b)
+	copy(s[:], r.take(uint64(len(s))))
+	return s, r.end("sites that link to a host")
 }
 
 // AppendCreditsKey appends the relative key of waiting credits.

@@ -3,10 +3,12 @@ package layout
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/importance"
 	"crawlnode/web/urlnorm"
 )
 
@@ -182,10 +184,11 @@ func FuzzDecode(f *testing.F) {
 	host.Bands[2] = BandQueue{1, 2, 9}
 	planned, site := rec, host
 	planned.Visits, planned.CheckAt, site.Site, site.NearStreak = "visits", noon, "site", 3
+	moved := QueueEntry{Item: item, Scored: true, Base: 200, Stood: []QueuePlace{{6, 1}, {3, 1 << 30}}}
 	place := DueAt(noon, "h.test", Fingerprint{1})
 	st := PartState{Meta: Meta{State: Holder, Epoch: 1, To: "n"}}
 	for _, b := range [][]byte{
-		EncodeQueued(&item, true, 1), EncodeRecord(&rec), EncodeLink(&crawl.Target{URL: u}), EncodeHost(&host),
+		EncodeQueued(&item, true, 1), moved.Encode(), EncodeSites(&importance.Sites{3}), EncodeRecord(&rec), EncodeLink(&crawl.Target{URL: u}), EncodeHost(&host),
 		EncodeRobots(&crawl.Robots{Body: []byte("b")}), EncodeState(&st), EncodeMeta(&st, Stamp{}), EncodeRecord(&planned), EncodeHost(&site),
 		AppendDueKey(nil, &place), EncodeDue(Estimate{[4]byte{1}, 2, 3}), nil, {FormatVersion}, {99},
 	} {
@@ -196,6 +199,19 @@ func FuzzDecode(f *testing.F) {
 			again, err := DecodeItem("h.test", 1, 2, EncodeQueued(&it, false, 0))
 			if err != nil || again != it {
 				t.Fatalf("item %+v became %+v, %v", it, again, err)
+			}
+		}
+		if q, err := DecodeQueued(b); err == nil {
+			if q.Item.URL, err = JoinURL("h.test", q.HTTPS, q.Rest); err == nil {
+				again, err := DecodeQueued(q.Encode())
+				if err != nil || again.Scored != q.Scored || again.Base != q.Base || !slices.Equal(again.Stood, q.Stood) || again.Probe != q.Probe || len(q.Stood) > MaxStood {
+					t.Fatalf("entry %+v became %+v, %v", q, again, err)
+				}
+			}
+		}
+		if s, err := DecodeSites(b); err == nil && len(b) > 1 {
+			if again, err := DecodeSites(EncodeSites(&s)); err != nil || again != s {
+				t.Fatalf("sites %x became %x, %v", s, again, err)
 			}
 		}
 		if s, err := DecodeRecord(b); err == nil {

@@ -34,6 +34,7 @@ type HostEntry struct {
 	Origins []string   // tags of the robots entries, the oldest first
 	Inline  *InlineURL // its only URL, while that stands here
 	Site    string     // recrawl.Site; "": none of its pages is planned
+	Indexed bool       // importance finds its name by the number of a URL
 }
 
 const (
@@ -41,6 +42,7 @@ const (
 	hostAwake
 	hostInline // the queue entry of its only URL follows
 	hostSite   // what revisits know of the site follows
+	hostIndexed
 )
 
 // Total is the number of the host's queued URLs.
@@ -70,7 +72,7 @@ func (h *HostEntry) Best() (crawl.Band, bool) {
 // EncodeHost writes a host's entry.
 func EncodeHost(h *HostEntry) []byte {
 	w := newEncoder(64 + MaxInline)
-	w.u(FlagIf(h.LastTry, hostLastTry) | FlagIf(h.Awake, hostAwake) | FlagIf(h.Inline != nil, hostInline) | FlagIf(h.Site != "", hostSite))
+	w.u(FlagIf(h.LastTry, hostLastTry) | FlagIf(h.Awake, hostAwake) | FlagIf(h.Inline != nil, hostInline) | FlagIf(h.Site != "", hostSite) | FlagIf(h.Indexed, hostIndexed))
 	w.time(h.NotBefore)
 	w.dur(h.CrawlDelay)
 	w.dur(h.Backoff)
@@ -126,7 +128,7 @@ func DecodeHost(b []byte) (*HostEntry, error) {
 func (h *HostEntry) Decode(b []byte) error {
 	r := newDecoder(b)
 	flags := r.u()
-	h.LastTry, h.Awake = flags&hostLastTry != 0, flags&hostAwake != 0
+	h.LastTry, h.Awake, h.Indexed = flags&hostLastTry != 0, flags&hostAwake != 0, flags&hostIndexed != 0
 	h.NotBefore = r.time()
 	h.CrawlDelay = r.dur()
 	h.Backoff = r.dur()

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"fmt"
+	"slices"
 
 	"crawlnode/crawl"
 	"crawlnode/web/urlnorm"
@@ -17,32 +18,62 @@ const (
 	linkSuspicious             // outbox: Target.Suspicious
 	queueRevisit               // the URL was done and became due
 	linkClaimed                // outbox: a time follows, Target.Claimed
+	queueScored                // the base of its score follows
+	queueMoved                 // the places where it stood before follow
 )
 
 // QueueEntry is a queue entry: an Item without what its key says.
 //
 //	version, u flags, byte via, u depth, u hops, u attempts, u probe,
-//	[time not before], [str etag, str last-modified], rest URL behind the host
+//	[time not before], [str etag, str last-modified], [byte base],
+//	[u places, for each: u band, u number], rest URL behind the host
 type QueueEntry struct {
 	HTTPS, Refetch bool
 	Probe          uint64 // which fingerprint of the URL names its record, see probe
 	Item           crawl.Item
 	Rest           []byte // the URL behind the host
+	// Scored: its band was made by a score, of which Base is the part that links do not change, of 255.
+	Scored bool
+	Base   uint8
+	// Stood are the places from which the URL was moved to better ones, since it was queued. Who
+	// has loaded or leased it may know it by one of them.
+	Stood []QueuePlace
+}
+
+// QueuePlace is a place in a host's queue.
+type QueuePlace struct {
+	Band crawl.Band
+	Seq  uint64
+}
+
+// MaxStood bounds how often a queued URL is moved: each move writes its place and its record anew.
+const MaxStood = 3
+
+// StoodAt reports whether the URL was moved from a place.
+func (q *QueueEntry) StoodAt(band crawl.Band, seq uint64) bool {
+	return slices.Contains(q.Stood, QueuePlace{band, seq})
 }
 
 // EncodeQueued writes a queue entry.
 func EncodeQueued(it *crawl.Item, refetch bool, probe uint64) []byte {
+	return (&QueueEntry{Item: *it, Refetch: refetch, Probe: probe}).Encode()
+}
+
+// Encode writes the entry; its URL is that of Item.
+func (q *QueueEntry) Encode() []byte {
+	it := &q.Item
 	rest := behindHost(it.URL)
-	w := newEncoder(len(rest) + 16 + len(it.ETag) + len(it.LastModified))
-	flags := FlagIf(isHTTPS(it.URL), queueHTTPS) | FlagIf(refetch, queueRefetch) |
+	w := newEncoder(len(rest) + 16 + len(it.ETag) + len(it.LastModified) + 8*len(q.Stood))
+	flags := FlagIf(isHTTPS(it.URL), queueHTTPS) | FlagIf(q.Refetch, queueRefetch) |
 		FlagIf(!it.NotBefore.IsZero(), queueNotBefore) | FlagIf(it.Revisit, queueRevisit) |
-		FlagIf(it.ETag != "" || it.LastModified != "", queueValidator)
+		FlagIf(it.ETag != "" || it.LastModified != "", queueValidator) |
+		FlagIf(q.Scored, queueScored) | FlagIf(len(q.Stood) > 0, queueMoved)
 	w.u(flags)
 	w.byte(byte(it.Via))
 	w.n(it.Depth)
 	w.n(it.Hops)
 	w.n(it.Attempts)
-	w.u(probe)
+	w.u(q.Probe)
 	if flags&queueNotBefore != 0 {
 		w.time(it.NotBefore)
 	}
@@ -50,12 +81,28 @@ func EncodeQueued(it *crawl.Item, refetch bool, probe uint64) []byte {
 		w.str(it.ETag)
 		w.str(it.LastModified)
 	}
+	if q.Scored {
+		w.byte(q.Base)
+	}
+	if len(q.Stood) > 0 {
+		w.u(uint64(len(q.Stood)))
+		for _, s := range q.Stood {
+			w.u(uint64(s.Band))
+			w.u(s.Seq)
+		}
+	}
 	w.rest(rest)
 	return w.b
 }
 
 // DecodeQueued reads all but the URL, whose pieces point into b.
 func DecodeQueued(b []byte) (q QueueEntry, err error) {
+	err = q.decode(b)
+	return q, err
+}
+
+// decode reads an entry into q, which is empty.
+func (q *QueueEntry) decode(b []byte) error {
 	r := newDecoder(b)
 	flags := r.u()
 	q.HTTPS, q.Refetch, q.Item.Revisit = flags&queueHTTPS != 0, flags&queueRefetch != 0, flags&queueRevisit != 0
@@ -71,13 +118,33 @@ func DecodeQueued(b []byte) (q QueueEntry, err error) {
 		q.Item.ETag = r.str()
 		q.Item.LastModified = r.str()
 	}
+	if q.Scored = flags&queueScored != 0; q.Scored {
+		q.Base = r.byte()
+	}
+	if flags&queueMoved != 0 {
+		q.Stood = r.places()
+	}
 	q.Rest = r.rest()
-	return q, r.end("queue entry")
+	return r.end("queue entry")
+}
+
+// places reads where a URL stood.
+func (r *decoder) places() []QueuePlace {
+	n := r.small(MaxStood + 1)
+	if n == 0 {
+		r.fail()
+	}
+	stood := make([]QueuePlace, n)
+	for i := range stood {
+		stood[i] = QueuePlace{crawl.Band(r.small(crawl.Bands)), r.u()}
+	}
+	return stood
 }
 
 // DecodeItem reads a queue entry into an Item.
 func DecodeItem(h crawl.Host, band crawl.Band, seq uint64, b []byte) (crawl.Item, error) {
-	q, err := DecodeQueued(b)
+	var q QueueEntry
+	err := q.decode(b)
 	if err != nil {
 		return crawl.Item{}, fmt.Errorf("%w of %s, band %d, seq %d", err, h, band, seq)
 	}

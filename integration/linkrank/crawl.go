@@ -20,6 +20,7 @@ const (
 	ByBands      Order = "eight bands, the best first"
 	ByShares     Order = "eight bands, with shares 8:7:...:1"
 	ByScore      Order = "default weights of importance, authority and depth, bands with shares"
+	AsBuilt      Order = "as built: package frontier/order, folds every ten seconds"
 	Omniscient   Order = "by the PageRank of the whole graph"
 )
 
@@ -62,6 +63,8 @@ type Crawl struct {
 	scored []float64            // of each queued page, as it is counted in scores
 	next   uint64               // number of the next place in a queue
 	depth  []int                // of known pages
+	moved  []uint8              // how often a queued page was moved
+	built  *asBuilt             // with AsBuilt
 	sites  []importance.HostSites
 }
 
@@ -106,8 +109,11 @@ func NewCrawl(g *Graph, cfg Config) *Crawl {
 	n := len(g.Links)
 	c := &Crawl{g: g, cfg: cfg, r: rand.New(rand.NewPCG(cfg.Seed, 1)), hosts: make([]host, g.Hosts), fetched: make([]bool, n), known: make([]bool, n),
 		band: make([]crawl.Band, n), served: make([]int, g.Hosts), nodes: make([]node, cfg.Nodes), cuts: importance.EvenCuts, scored: make([]float64, n),
-		depth: make([]int, n), sites: make([]importance.HostSites, g.Hosts)}
+		depth: make([]int, n), moved: make([]uint8, n), sites: make([]importance.HostSites, g.Hosts)}
 	c.ranks = (&importance.Histogram{}).Ranks()
+	if cfg.Order == AsBuilt {
+		c.built = newAsBuilt(c)
+	}
 	for i := range c.nodes {
 		c.nodes[i] = node{inDue: map[uint32]bool{}, least: importance.Unit / 4}
 	}
@@ -155,6 +161,11 @@ func (c *Crawl) credited(u importance.URL, a *importance.Account) {
 // found queues a page.
 func (c *Crawl) found(page uint32, a *importance.Account) {
 	c.known[page] = true
+	if c.built != nil {
+		c.built.found(page)
+		c.put(page, a)
+		return
+	}
 	c.scored[page] = c.score(page, a)
 	c.band[page] = c.cuts.Band(c.scored[page])
 	importance.CountScore(&c.scores, c.scored[page], 1)
@@ -178,7 +189,7 @@ func (c *Crawl) put(page uint32, a *importance.Account) {
 	switch c.cfg.Order {
 	case ByCash:
 		key = float64(a.Total())
-	case ByBands, ByShares, ByScore:
+	case ByBands, ByShares, ByScore, AsBuilt:
 		key = -float64(c.band[page])
 	case Omniscient:
 		key = c.cfg.Oracle[page]
@@ -195,12 +206,14 @@ func (c *Crawl) put(page uint32, a *importance.Account) {
 // rescore moves a queued page that has gained cash.
 func (c *Crawl) rescore(page uint32, a *importance.Account) {
 	switch c.cfg.Order {
+	case AsBuilt:
+		c.built.credited(page)
 	case ByCash:
 		c.put(page, a)
 	case ByBands, ByShares, ByScore:
 		score := c.score(page, a)
-		if band, ok := c.cuts.Better(c.band[page], score, a.Moves); ok {
-			a.Moves++
+		if band, ok := c.cuts.Better(c.band[page], score, c.moved[page]); ok {
+			c.moved[page]++
 			c.moves++
 			importance.CountScore(&c.scores, c.scored[page], -1)
 			importance.CountScore(&c.scores, score, 1)
@@ -212,7 +225,7 @@ func (c *Crawl) rescore(page uint32, a *importance.Account) {
 
 // stale reports whether a place is not the page's any more.
 func (c *Crawl) stale(p *place) bool {
-	return c.fetched[p.page] || (c.cfg.Order == ByBands || c.cfg.Order == ByShares || c.cfg.Order == ByScore) && p.key != -float64(c.band[p.page])
+	return c.fetched[p.page] || (c.cfg.Order == ByBands || c.cfg.Order == ByShares || c.cfg.Order == ByScore || c.cfg.Order == AsBuilt) && p.key != -float64(c.band[p.page])
 }
 
 // head is the best queued page of a host.
@@ -274,7 +287,7 @@ func (c *Crawl) choose(n *node, rate int) []uint32 {
 		return cmp.Or(cmp.Compare(b.key, a.key), cmp.Compare(c.served[a.host], c.served[b.host]), cmp.Compare(a.seq, b.seq))
 	})
 	var hosts []uint32
-	if c.cfg.Order != ByShares && c.cfg.Order != ByScore {
+	if c.cfg.Order != ByShares && c.cfg.Order != ByScore && c.cfg.Order != AsBuilt {
 		for _, h := range heads[:min(rate, len(heads))] {
 			hosts = append(hosts, h.host)
 		}
@@ -311,7 +324,9 @@ var shares = func() (turns []int) {
 func (c *Crawl) fetch(page uint32) {
 	c.fetched[page] = true
 	c.count++
-	importance.CountScore(&c.scores, c.scored[page], -1)
+	if c.built == nil {
+		importance.CountScore(&c.scores, c.scored[page], -1)
+	}
 	links := make([]importance.Target, len(c.g.Links[page]))
 	for i, t := range c.g.Links[page] {
 		links[i] = importance.Target{Partition: c.partitionOf(t), URL: importance.URL(t)}
@@ -383,6 +398,9 @@ func (c *Crawl) sum() {
 		all.Plus(&b.Ranks)
 	}
 	c.ranks, c.cuts = all.Ranks(), importance.CutsOf(&c.scores)
+	if c.built != nil && c.tick%foldTicks == 0 {
+		c.built.fold()
+	}
 }
 
 // Rest lets pages settle without fetching, until none is due.

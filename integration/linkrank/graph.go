@@ -13,6 +13,7 @@ type Graph struct {
 	Host  []uint32   // of each page
 	Hosts int
 	Seeds []uint32 // pages from which all others can be reached
+	URLs  []string // of pages that were read; a drawn graph has none
 }
 
 // Count counts the links.

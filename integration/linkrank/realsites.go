@@ -41,6 +41,7 @@ func (g *Graph) readSite(host uint32, site Site) error {
 			id = uint32(len(g.Links))
 			ids[u.Origin()+u.PathQuery()] = id
 			g.Links, g.Host, queue = append(g.Links, nil), append(g.Host, host), append(queue, u)
+			g.URLs = append(g.URLs, u.String())
 		}
 		return id
 	}

@@ -11,6 +11,7 @@
 //	scope/           scope entries, one log for each node that added some (store/scopeset)
 //	frontier/        Badger: records, queues, host states, outbox
 //	bloom/           filter snapshots of a clean stop
+//	uploads.jsonl    what an object store has (package uploads), with --upload
 //	warc/            the archive
 //
 // A directory has one user: Open locks it with flock, which ends with the process in any case.

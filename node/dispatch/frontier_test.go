@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/frontier/frontiertest"
 	"crawlnode/frontier/storage"
 	"crawlnode/scheduler"
 	"crawlnode/web/urlnorm"
@@ -20,6 +22,17 @@ import (
 // URLs that fail, links found on the way, and a partition that is frozen and resumed repeatedly.
 func TestWithFrontier(t *testing.T) {
 	t.Parallel()
+	withFrontier(t, false)
+}
+
+// TestWithMoves is TestWithFrontier with URLs that are moved to better bands all the time, also those that are in memory or
+// being visited: each is fetched as often as without that.
+func TestWithMoves(t *testing.T) {
+	t.Parallel()
+	withFrontier(t, true)
+}
+
+func withFrontier(t *testing.T, moves bool) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(context.Background())
 		r := newRig(t)
@@ -37,6 +50,10 @@ func TestWithFrontier(t *testing.T) {
 		store.Go(func() { _ = front.Run(storeCtx) })
 		if err := front.Found(ctx, []crawl.Partition{0, 1, 2}, 7); err != nil {
 			t.Fatal(err)
+		}
+		if moves {
+			frontiertest.ByScore(front)
+			rest.Go(func() { w.raise(ctx) })
 		}
 		pages := w.seed(ctx)
 		rest.Go(func() {
@@ -60,6 +77,9 @@ func TestWithFrontier(t *testing.T) {
 		}
 		stop()
 		rest.Wait()
+		if w.raised > pages/4 != moves {
+			t.Errorf("%d URLs were moved", w.raised)
+		}
 		stopStore()
 		store.Wait()
 		if err := front.Close(); err != nil {
@@ -75,6 +95,25 @@ type frontierWorld struct {
 
 	mu       sync.Mutex // guards attempts
 	attempts map[string]int
+	raised   int
+}
+
+// raise moves URLs to better bands until ctx ends.
+func (w *frontierWorld) raise(ctx context.Context) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for sleep(ctx, 100*time.Millisecond) {
+		p := crawl.Partition(rng.IntN(3))
+		said := map[urlnorm.URL]float64{}
+		for range 40 {
+			t := w.target(fmt.Sprintf("h%d.test", 3*rng.IntN(14)+int(p)), rng.IntN(6), rng.IntN(2))
+			said[t.URL] = rng.Float64() / 2
+		}
+		n, err := frontiertest.Raise(ctx, w.front, p, said)
+		if err != nil && ctx.Err() == nil {
+			w.rig.t.Errorf("Raise: %v", err)
+		}
+		w.raised += n
+	}
 }
 
 func (w *frontierWorld) target(host string, n, depth int) crawl.Target {

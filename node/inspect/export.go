@@ -23,37 +23,53 @@ import (
 // archiveQuestion asks a member for a part of its archive: its index, or the record at a position.
 // It is sent as JSON, so fields are only ever added.
 type archiveQuestion struct {
-	Index  bool   `json:"index,omitempty"`
-	File   string `json:"file,omitempty"`
-	Offset int64  `json:"offset,omitempty"`
+	Index bool `json:"index,omitempty"`
+	// Range is the part of the index that is wanted. A node of an earlier release sends all of it.
+	Range  crawl.IndexRange `json:"range,omitzero"`
+	File   string           `json:"file,omitempty"`
+	Offset int64            `json:"offset,omitempty"`
 }
 
 // WriteIndex writes the CDXJ lines of all captures that the members have, each once, in the order
 // of LC_ALL=C sort. The output is complete only when the error is nil. Members that are gone are
 // not asked; their files stay on their disks.
 func (i *Inspector) WriteIndex(ctx context.Context, out io.Writer) error {
+	lines := bufio.NewWriterSize(out, 64<<10)
+	if err := i.EachCapture(ctx, crawl.IndexRange{}, func(_ crawl.NodeRef, line []byte) error {
+		_, err := lines.Write(append(line, '\n'))
+		return err
+	}); err != nil {
+		return err
+	}
+	return lines.Flush()
+}
+
+// EachCapture calls fn with each line of WriteIndex in a range, without its end, and a member that has it. fn may append to
+// the line, but not keep it. An error of fn ends the walk and is returned as it is.
+func (i *Inspector) EachCapture(ctx context.Context, r crawl.IndexRange, fn func(node crawl.NodeRef, line []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var own sync.WaitGroup
 	defer own.Wait()
 	defer cancel()
 	ownLines, w := io.Pipe()
 	defer func() { _ = ownLines.Close() }() // ends the writer
-	own.Go(func() { _ = w.CloseWithError(i.o.Archive.WriteIndex(w)) })
+	own.Go(func() { _ = w.CloseWithError(i.o.Archive.WriteRange(w, r)) })
 
-	parts := []io.Reader{ownLines}
+	parts, nodes := []io.Reader{ownLines}, []crawl.NodeRef{i.o.Cluster.Ref(i.o.Self)}
 	for _, m := range i.o.Cluster.Others() {
-		part, err := i.askArchive(ctx, m, archiveQuestion{Index: true})
+		part, err := i.askArchive(ctx, m, archiveQuestion{Index: true, Range: r})
 		if err != nil {
 			return err
 		}
 		defer func() { _ = part.Close() }()
-		parts = append(parts, part)
+		parts, nodes = append(parts, part), append(nodes, m)
 	}
-	lines := bufio.NewWriterSize(out, 64<<10)
-	if err := archive.MergeLines(lines, parts...); err != nil {
-		return err
-	}
-	return lines.Flush()
+	return archive.Merge(func(from int, line []byte) error {
+		if !archive.InRange(r, line) {
+			return nil
+		}
+		return fn(nodes[from], line)
+	}, parts...)
 }
 
 // OpenCapture opens the record at a position in any member's archive, unchanged from its file: a
@@ -71,6 +87,13 @@ func (i *Inspector) OpenCapture(ctx context.Context, file string, offset int64) 
 		}
 		if status.Code(err) != codes.NotFound {
 			why = err // that member may have it
+		}
+	}
+	if i.o.Away != nil {
+		if m, err := i.o.Away(ctx, file, offset); err == nil {
+			return m, nil
+		} else if !errors.Is(err, archive.ErrNoCapture) {
+			why = err
 		}
 	}
 	return nil, fmt.Errorf("%w: %w", crawl.ErrNoCapture, why)
@@ -101,7 +124,7 @@ func (i *Inspector) ServeArchive(payload []byte, out io.Writer) error {
 		return status.Error(codes.InvalidArgument, fmt.Sprintf("the question: %v", err))
 	}
 	if q.Index {
-		return i.o.Archive.WriteIndex(out)
+		return i.o.Archive.WriteRange(out, q.Range)
 	}
 	m, err := i.o.Archive.OpenMember(q.File, q.Offset)
 	if errors.Is(err, archive.ErrNoCapture) {

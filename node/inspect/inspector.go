@@ -31,6 +31,8 @@ type Options struct {
 	Archive    Archive
 	Cluster    Cluster
 	Peers      Peers
+	// Away opens a record that no member has, in an object store; nil: there is none.
+	Away func(ctx context.Context, file string, offset int64) (*archive.Member, error)
 	// Audit reads the newest changes requested on this node, newest first.
 	Audit func(limit int) ([]crawl.AuditEntry, error)
 	// Links says what links say of a URL of a partition that this node holds; nil: it is not
@@ -63,7 +65,7 @@ type Dispatcher interface {
 
 // Archive reads this node's own WARC files.
 type Archive interface {
-	WriteIndex(out io.Writer) error
+	WriteRange(out io.Writer, r crawl.IndexRange) error
 	OpenMember(file string, offset int64) (*archive.Member, error)
 }
 

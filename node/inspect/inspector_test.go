@@ -145,7 +145,7 @@ func (n *fakeNode) HostsElsewhere() int64 { return 4 }
 
 type fakeArchive struct{ node *fakeNode }
 
-func (a fakeArchive) WriteIndex(out io.Writer) error {
+func (a fakeArchive) WriteRange(out io.Writer, _ crawl.IndexRange) error {
 	_, err := io.WriteString(out, a.node.lines)
 	return err
 }
@@ -323,6 +323,15 @@ func TestAuditOfAll(t *testing.T) {
 	}
 }
 
+func canonical(t *testing.T, s string) urlnorm.URL {
+	t.Helper()
+	u, err := urlnorm.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
 // TestExport checks that the index is merged from all members, and fails when one is silent; and
 // that a record which no member has is not found.
 func TestExport(t *testing.T) {
@@ -335,6 +344,20 @@ func TestExport(t *testing.T) {
 	}
 	if _, err := nodes["a"].OpenCapture(t.Context(), "f", 0); !errors.Is(err, crawl.ErrNoCapture) || strings.Contains(err.Error(), "no answer") {
 		t.Errorf("a record that no member has: %v", err)
+	}
+	for _, n := range nodes {
+		n.lines = ""
+	}
+	const line = `test,a)/x 2026010203040%d {"url":"http://a.test/%s","mime":"%s","status":"200","digest":"%s","length":"9","offset":"%d","filename":"f"}` + "\n"
+	nodes["a"].lines = fmt.Sprintf(line, 3, "x", "warc/revisit", "-", 7) + fmt.Sprintf(line, 5, "X", "text/html", "sha1:A", 8)
+	nodes["b"].lines = fmt.Sprintf(line, 1, "x", "text/html", "sha1:A", 6)
+	got, err := nodes["a"].capturesOf(t.Context(), canonical(t, "http://a.test/x"))
+	if err != nil || len(got.Captures) != 2 || got.Captures[0].Node != "node b" || *got.Captures[0].Digest != "sha1:A" || *got.Captures[0].MIME != "text/html" ||
+		!got.Captures[1].Revisit || got.Captures[1].MIME != nil || got.Captures[1].Digest != nil || got.Captures[1].Offset != 7 {
+		t.Errorf("captures: %+v, %v", got, err)
+	}
+	if got, err := nodes["a"].capturesOf(t.Context(), canonical(t, "http://a.test/y")); err != nil || got.Captures == nil || len(got.Captures) > 0 {
+		t.Errorf("captures of a URL without any: %+v, %v", got, err)
 	}
 	nodes["b"] = nil
 	if err := nodes["a"].Inspector.WriteIndex(t.Context(), io.Discard); !errors.Is(err, errSilent) {

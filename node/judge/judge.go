@@ -25,8 +25,8 @@ type Terms struct {
 	Pools [recrawl.NumKinds]estimate.Pool
 	// Delay is the shortest time between two requests to a host.
 	Delay time.Duration
-	// Weight is the importance of a page, policy.MinWeight to 1; nil: all weigh 1.
-	Weight func(*crawl.Record) float64
+	// Weighted: pages weigh what frontier.Page.Weight says, or what they weighed before. Else all weigh 1.
+	Weighted bool
 }
 
 // Replanned is told what a page counted for before and counts for now, as in frontier.Judge.
@@ -176,10 +176,15 @@ func (m *matter) again() frontier.Plan {
 
 // weight is the page's importance.
 func (m *matter) weight() float64 {
-	if m.terms.Weight == nil {
+	switch {
+	case !m.terms.Weighted:
 		return 1
+	case m.Weight > 0:
+		return min(max(m.Weight, policy.MinWeight), 1)
+	case m.had:
+		return m.old.Weight
 	}
-	return min(max(m.terms.Weight(m.Record), policy.MinWeight), 1)
+	return 1
 }
 
 // plan says when the page is looked at again, so long after its newest visit.

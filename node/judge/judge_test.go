@@ -727,3 +727,33 @@ func BenchmarkVisited(b *testing.B) {
 		rec.Visits, rec.Status, page.Site, page.Counted, page.Elapsed = p.Visits, 200, p.Site, true, day
 	}
 }
+
+// TestWeights: an important page is visited again sooner; what is not known of a page does not change what was known, and without
+// weights all are alike.
+func TestWeights(t *testing.T) {
+	visit := func(terms *Terms, weight float64, before string) recrawl.Record {
+		o := content(3)
+		rec := crawl.Record{Item: crawl.Item{URL: url(1)}, Visits: before}
+		p := New(func() *Terms { return terms }, nil).Visited(&frontier.Page{Record: &rec, Counted: before != "", Weight: weight, Elapsed: day}, &o)
+		got, _, err := recrawl.Decode([]byte(p.Visits))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	weighted := week()
+	weighted.Weighted = true
+	much, little := visit(weighted, 1, ""), visit(weighted, 0.1, "")
+	if much.Interval >= little.Interval || math.Abs(little.Weight-0.1) > 0.01 {
+		t.Errorf("intervals %v, %v; weight %v", much.Interval, little.Interval, little.Weight)
+	}
+	if again := visit(weighted, 0, string(little.Append(nil))); again.Weight != little.Weight {
+		t.Errorf("weight %v became %v", little.Weight, again.Weight)
+	}
+	if first := visit(weighted, 0, ""); first.Weight != 1 {
+		t.Errorf("the first weight is %v", first.Weight)
+	}
+	if alike := visit(week(), 0.1, string(little.Append(nil))); alike.Weight != 1 {
+		t.Errorf("without weights it weighs %v", alike.Weight)
+	}
+}

@@ -51,7 +51,8 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 	}
 	k.results.Outcomes.Observe(&o)
 	k.logVisit(ctx, v, &o)
-	if err := k.results.Failures.Failed(ctx, v, &c); err != nil {
+	err := k.results.Failures.Failed(ctx, v, &c)
+	if err != nil {
 		return err // the item stays queued: it has not failed without its record
 	}
 	c.Own, c.Outbox = k.shareOut(ctx, v, o.Targets)
@@ -59,9 +60,14 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 	if opts.Cites != nil {
 		c.Cites = opts.Cites(&v, &o, k.router.Route)
 	}
+	if opts.Weigh != nil && o.Kind == crawl.Fetched {
+		if c.Weight, err = opts.Weigh(v.Partition, v.Item.URL); err != nil {
+			return err
+		}
+	}
 	// As late as possible: another visit of the host may have ended meanwhile.
 	c.Host = k.visits.HostState(v)
-	err := opts.Store.Complete(ctx, c)
+	err = opts.Store.Complete(ctx, c)
 	if errors.Is(err, frontier.ErrNotHolder) || errors.Is(err, frontier.ErrStaleLease) {
 		// The freeze of a hand-over waits until every visit is completed, so this cannot happen
 		// while the rules of ownership hold.

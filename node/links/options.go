@@ -30,6 +30,8 @@ type Options struct {
 	Log       *slog.Logger
 	// Cites is what a finished page passes on to its links; nil, as its answer may be: nothing.
 	Cites func(v *crawl.Visit, o *crawl.Outcome, route func([]crawl.Target) []crawl.Routed) []byte
+	// Weigh is how important a page that was fetched is for its next visits, 0 to 1; nil, or 0: not known.
+	Weigh func(p crawl.Partition, page urlnorm.URL) (float64, error)
 }
 
 // Store is the part of the frontier that links need. Its errors end the node, except

@@ -11,6 +11,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/node/datadir"
 	"crawlnode/node/disk"
+	"crawlnode/node/uploads"
 	"crawlnode/pipeline"
 	"crawlnode/store/archive"
 	"crawlnode/store/derived"
@@ -22,7 +23,7 @@ type Archive interface {
 	PutFailure(ctx context.Context, f crawl.Failure) error
 	Sync() error
 	Stats() archive.Stats
-	WriteIndex(out io.Writer) error
+	WriteRange(out io.Writer, r crawl.IndexRange) error
 	OpenMember(file string, offset int64) (*archive.Member, error)
 	Close() error
 }
@@ -39,6 +40,8 @@ type Options struct {
 	NoIndex  bool                   // the archive keeps no index
 	// LastTry reports whether a visit's host is given up, after so many failures.
 	LastTry func(v crawl.Visit) (failures int, last bool)
+	// Cluster is the cluster's id, "" until it is known.
+	Cluster func() string
 	// Repaired is told of each archive file that was repaired when it was opened.
 	Repaired func(archive.Repair)
 	Log      *slog.Logger
@@ -49,6 +52,7 @@ type Outputs struct {
 	o       Options
 	archive Archive
 	derived *derived.Outputs // nil: nothing is derived
+	uploads *uploads.Uploads // nil: nothing is uploaded
 }
 
 // Open opens the archive and what is derived, and repairs what was not closed. Its errors are
@@ -60,6 +64,9 @@ func Open(o Options) (*Outputs, error) {
 	}
 	if err := out.openDerived(); err != nil {
 		return nil, errors.Join(err, out.archive.Close())
+	}
+	if err := out.openUploads(); err != nil {
+		return nil, errors.Join(err, out.Close())
 	}
 	return out, nil
 }
@@ -92,7 +99,7 @@ func (o *Outputs) openArchive() error {
 // other nodes may write other ones.
 func (o *Outputs) openDerived() error {
 	path, c := o.o.Dir.Join("derived"), o.o.Config
-	asked := len(c.Derive) > 0 || c.LogSkipped > 0
+	asked := len(c.Derive)+len(c.Sinks) > 0 || c.LogSkipped > 0
 	if _, err := os.Lstat(path); !asked && errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -153,6 +160,9 @@ func (o *Outputs) Close() error {
 	err := o.archive.Close()
 	if o.derived != nil {
 		err = errors.Join(err, o.derived.Close())
+	}
+	if o.uploads != nil {
+		err = errors.Join(err, o.finishUploads())
 	}
 	return err
 }

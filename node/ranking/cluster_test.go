@@ -272,6 +272,7 @@ func (n *network) rounds(now *time.Time, times int) {
 	for range times {
 		*now = now.Add(foldAfter)
 		for _, id := range []crawl.NodeID{"a", "b", "c"} {
+			n.members[id].setOrder()
 			if err := n.members[id].Round(n.t.Context(), *now); err != nil {
 				n.t.Fatal(err)
 			}

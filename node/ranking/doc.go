@@ -2,7 +2,7 @@
 // logs of the held partitions, carries credits from one partition to another, and sums histograms, from
 // which every node computes the same ranks.
 //
-//	page done ── log ── fold ──┬─ accounts
+//	page done ── log ── fold ──┬─ accounts ── queued URLs move to better bands
 //	                           └─ outbox of credits ── send ── Receiver ── log of the target
 //
 //	options.go   what the package needs of others; whether importance counts
@@ -10,6 +10,7 @@
 //	send.go      credits to other partitions, here and on other nodes
 //	receive.go   credits from other nodes
 //	ranks.go     histograms, and the rank of a URL
+//	order.go     by what queued URLs are ordered
 //	cites.go     what a finished page passes on
 //
 // # Exactly once

@@ -18,10 +18,13 @@ type Keeper struct {
 	opts    Options
 	counts  atomic.Pointer[counted]
 	summary atomic.Pointer[[]byte]
+	raised  atomic.Uint64
 	ranks   atomic.Pointer[importance.Ranks]
 
 	held     map[crawl.Partition]*holding
 	turns    int
+	order    ordering
+	folded   bool // there are accounts
 	behind   bool // the last round has not sent all: larger folds need fewer entries
 	lastSums time.Time
 }
@@ -86,6 +89,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
+		k.setOrder()
 		if !k.On() || k.opts.Holdings.Partitions() == 0 {
 			continue
 		}
@@ -107,7 +111,7 @@ func (k *Keeper) Round(ctx context.Context, now time.Time) error {
 	if err := k.send(ctx); err != nil {
 		return err
 	}
-	if now.Sub(k.lastSums) < sumAfter {
+	if now.Sub(k.lastSums) < sumAfter && (k.ranks.Load() != nil || !k.folded) { // the first accounts are summed at once
 		return nil
 	}
 	k.lastSums = now
@@ -181,7 +185,10 @@ func (k *Keeper) foldOne(ctx context.Context, p crawl.Partition) error {
 		h.since = time.Time{}
 		h.posted = h.posted || d.Posts > 0
 		if d.Entries > 0 {
-			h.accounts = d.Accounts
+			h.accounts, k.folded = d.Accounts, true
+		}
+		if err := k.raise(ctx, p, d.Rises); err != nil {
+			return err
 		}
 		if !d.More || d.Entries == 0 || ctx.Err() != nil {
 			return nil

@@ -1,12 +1,14 @@
 package ranking
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/frontier/cash"
+	"crawlnode/frontier/order"
 	"crawlnode/handoff"
 	"crawlnode/importance"
 	"crawlnode/peer"
@@ -27,6 +29,8 @@ type Options struct {
 // commit.ErrNotHolder and those of an ended context.
 type Store interface {
 	Fold(ctx context.Context, p crawl.Partition) (cash.Folded, error)
+	SetOrder(*order.Policy)
+	Raise(ctx context.Context, p crawl.Partition, rises []order.Rise) (moved int, err error)
 	Unfolded(visit func(p crawl.Partition, entries int))
 	Credits(p crawl.Partition, after frontier.OutboxKey, n, size int) ([]cash.CreditEntry, error)
 	ApplyCredits(ctx context.Context, entries []cash.CreditEntry) ([]uint64, error)
@@ -56,6 +60,17 @@ type Peers interface {
 	Ranks() [][]byte
 }
 
+// Orders returns the weights by which queued URLs are ordered; false: they are ordered as their finders ask, by
+// depth. They are ordered by weights when importance counts, and when a person has given weights of anything
+// but depth.
+func Orders(s *crawl.Settings) (importance.Weights, bool) {
+	if s == nil {
+		return importance.Weights{}, false
+	}
+	w, err := importance.ParseWeights(cmp.Or(s.Priority, importance.DefaultWeights.String()))
+	return w, err == nil && (Counts(s) && (w.Importance > 0 || w.Authority > 0) || s.Priority != "" && w.Change+w.Freshness > 0)
+}
+
 // Counts reports whether importance is computed in a crawl: when a person has given weights
 // (--priority) of which importance or authority is above 0, or when known pages are visited again.
 func Counts(s *crawl.Settings) bool {
@@ -70,4 +85,14 @@ func Counts(s *crawl.Settings) bool {
 	}
 	w, err := importance.ParseWeights(s.Priority)
 	return err == nil && (w.Importance > 0 || w.Authority > 0)
+}
+
+// Weighted reports whether important pages are visited again more often than others: when pages are visited again, and
+// a person has given a weight to importance.
+func Weighted(s *crawl.Settings) bool {
+	if s == nil || !s.Revisits() || s.Priority == "" {
+		return false
+	}
+	w, err := importance.ParseWeights(s.Priority)
+	return err == nil && w.Importance > 0
 }

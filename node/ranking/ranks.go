@@ -85,3 +85,26 @@ func (k *Keeper) Links(p crawl.Partition, u urlnorm.URL) (*crawl.LinksReport, er
 	}
 	return r, nil
 }
+
+// Weight is how important a page of a held partition is for its next visits, as far as it is known: its rank, but not so
+// little that it would hardly be visited. 0: all weigh the same, or nothing is known. Any goroutine may call it.
+func (k *Keeper) Weight(p crawl.Partition, u urlnorm.URL) (float64, error) {
+	if s := k.opts.Settings(); !Weighted(s) {
+		return 0, nil
+	}
+	a, known, err := k.opts.Store.Standing(p, u)
+	if err != nil || !known {
+		if errors.Is(err, commit.ErrNotHolder) {
+			err = nil // the completion says so
+		}
+		return 0, err
+	}
+	rank, ok := k.Rank(a.Total())
+	if !ok {
+		return 0, nil
+	}
+	return max(rank, leastWeight), nil
+}
+
+// leastWeight is what a page weighs at least, of the most important one.
+const leastWeight = 1.0 / 16

@@ -44,7 +44,10 @@ func (r *Reporter) Block() *crawl.NodeBlock {
 	b.Output.ContentUnansweredTotal = r.Contents.Unanswered()
 	b.Output.WARCBytesPerSecond, b.Output.RecordsPerSecond = r.meter.Archive()
 	b.Output.DerivedFiles, b.Output.DerivedBytesTotal = r.Outputs.DerivedFiles()
+	b.Output.Upload = r.Outputs.Uploads(now)
+	b.Output.Sinks = r.Sinks.State(now)
 	b.Waiting, b.Revisits = r.Finisher.Waiting(), r.revisits(now, &b.Counters)
+	b.Index = r.Index()
 	b.Reasons = r.HealthReasons()
 	if why := r.PausedReason(b.NoLease); why != "" {
 		b.Node.PausedReason = &why

@@ -14,6 +14,9 @@ func (r *Reporter) bottleneck(b *crawl.NodeBlock) crawl.BottleneckStatus {
 	s := status.Strain{Queued: b.Counters.QueuedTotal(), InFlight: b.InFlight, Hosts: b.Hosts, Busy: *b.Node.Fetchers.Busy, Fetchers: *b.Node.Fetchers.Max,
 		Processors: runtime.GOMAXPROCS(0), Syncing: r.Config.Sync, GoesOn: 2 * disk.LowBytes, Paused: r.PausedReason(b.NoLease)}
 	s.Revisits, s.Due = r.Documents.Current().Doc.Settings.Revisits(), b.Revisits.Due
+	if b.Index != nil {
+		s.Unindexed = b.Index.Waiting
+	}
 	for _, v := range r.Space.Short() {
 		s.Short = append(s.Short, status.Volume{Path: v.Path, Free: v.Free})
 	}

@@ -51,6 +51,7 @@ func (r *Reporter) Metrics() metrics.Sample {
 		WARCFiles: w.Files, WARCBytes: w.Bytes, Records: w.Records, ContentDuplicates: w.ContentDuplicates, DiskFree: r.Space.Free(), WARCDiskFree: r.Space.ArchiveFree(),
 		WARCWritten: w.Written, WARCIndexBytes: w.IndexBytes, ContentUnanswered: r.Contents.Unanswered(),
 		DNSLatency: r.Timings.Lookup.Histogram(), Commit: r.Timings.Commit.Histogram(), HandoffPause: r.Timings.Pause.Histogram()}
+	s.Raised = int64(r.Raised())
 	s.WARCByteRate, s.RecordRate = r.meter.Archive()
 	for i, v := range c.Errors {
 		s.Errors[crawl.ErrCategoryNames[i]] = v
@@ -68,6 +69,7 @@ func (r *Reporter) Metrics() metrics.Sample {
 	}
 	r.sampleCluster(&s)
 	r.sampleRevisits(&s, &held)
+	r.sampleIndex(&s)
 	if d, moves := r.Node.Engine(); d != nil {
 		m, f, h := moves.Status(), transfer.FiguresOf(moves, r.Front), d.Counts()
 		s.InFlight = int64(d.Busy())

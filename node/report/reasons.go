@@ -38,6 +38,7 @@ func (r *Reporter) HealthReasons() []crawl.HealthReason {
 	rs = append(rs, r.failingReasons()...)
 	rs = append(rs, r.overdueReasons(time.Now())...)
 	rs = append(rs, r.keeperReasons(time.Now())...)
+	rs = append(rs, r.sinkReasons(time.Now())...)
 	if d := r.Front.Dead(); d.Err != nil && time.Since(d.Since) > deletePatience {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonNotDeleted, Since: d.Since.UTC(), Message: fmt.Sprintf(
 			"%s cannot delete %d copies that it does not use any more, about %d MiB, and goes on trying: %v; look at its disk", r.Name, d.Generations, d.Bytes>>20, d.Err)})
@@ -191,4 +192,18 @@ func (r *Reporter) membershipReasons(now time.Time) []crawl.HealthReason {
 	return []crawl.HealthReason{{Code: crawl.ReasonScopeBehind, Since: since.UTC(), Message: fmt.Sprintf(
 		"%s lacks scope entries or settings that %s may have, and gets no answer: links out of the scope that it knows wait in its outboxes (%d wait there) and the crawl does not end; start that node again, or when it will not come back: crawlnode nodes forget %s",
 		r.Name, strings.Join(names, ", "), r.Front.Totals().Outbox, names[0])}}
+}
+
+// sinkPatience is how long a sink may take nothing: a restart of its server is no news.
+const sinkPatience = time.Minute
+
+// sinkReasons say that results are not taken.
+func (r *Reporter) sinkReasons(now time.Time) (rs []crawl.HealthReason) {
+	for _, s := range r.Sinks.State(now) {
+		if s.FailsSince != nil && now.Sub(*s.FailsSince) > sinkPatience {
+			rs = append(rs, crawl.HealthReason{Code: crawl.ReasonSinkFails, Since: s.FailsSince.UTC(), Message: fmt.Sprintf(
+				"%s cannot send results to %s, and goes on trying: %s; they wait on its disk", r.Name, s.Sink, *s.Error)})
+		}
+	}
+	return rs
 }

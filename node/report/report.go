@@ -19,6 +19,7 @@ import (
 	"crawlnode/node/links"
 	"crawlnode/node/outputs"
 	"crawlnode/node/revisits"
+	"crawlnode/node/sinks"
 	"crawlnode/node/status"
 )
 
@@ -85,9 +86,12 @@ type Options struct {
 	Permits   *finish.Permits
 	Finisher  *finish.Finisher
 	Revisits  *revisits.Keeper
+	Raised    func() uint64            // queued URLs that were moved to better bands
+	Index     func() *crawl.IndexBlock // nil: the index is off
 	Peers     *heartbeat.Table
 	Space     *disk.Space
 	Stalls    *disk.Stalls
+	Sinks     *sinks.Set
 	Timings   Timings
 	// Processors is the processors' time used so far, as resources.ProcessorTime returns it.
 	Processors func() (own, busy, all int64)

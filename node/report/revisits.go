@@ -34,6 +34,13 @@ func (r *Reporter) overdueReasons(now time.Time) []crawl.HealthReason {
 		r.Name, late.Round(time.Second), s.RecrawlShare)}}
 }
 
+// sampleIndex fills the metrics of the index.
+func (r *Reporter) sampleIndex(s *metrics.Sample) {
+	if b := r.Index(); b != nil {
+		s.Index = metrics.Index{Documents: &b.Documents, Bytes: &b.Bytes, Waiting: &b.Waiting, Behind: &b.BehindSeconds, Questions: b.Queries}
+	}
+}
+
 // sampleRevisits fills the metrics of revisits.
 func (r *Reporter) sampleRevisits(s *metrics.Sample, held *crawl.Counters) {
 	v := &s.Revisits

@@ -11,7 +11,7 @@ import (
 
 // This file declares what the package needs of others.
 
-// Options are what a Keeper is made of. All are required. No function may block.
+// Options are what a Keeper is made of. All but Weighted are required. No function may block.
 type Options struct {
 	Self  crawl.NodeID
 	Boot  crawl.Boot
@@ -22,6 +22,8 @@ type Options struct {
 	May func() bool
 	// Fetchers are the busy fetchers, and all.
 	Fetchers func() (busy, all int)
+	// Weighted reports whether important pages are visited more often by some settings; nil: never.
+	Weighted func(*crawl.Settings) bool
 	// Members are those of the view, this node included.
 	Members func() []crawl.NodeID
 	Logger  *slog.Logger

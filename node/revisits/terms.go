@@ -32,6 +32,7 @@ func (k *Keeper) JudgeTerms() *judge.Terms {
 	if !s.Revisits() {
 		next.out = judge.Terms{Rules: rulesOf(s), Delay: s.Delay}
 	}
+	next.out.Weighted = k.o.Weighted != nil && k.o.Weighted(s)
 	k.judged.Store(next)
 	return &next.out
 }

@@ -15,6 +15,8 @@ const (
 	machineSaturated, ownPart = 0.95, 0.10
 	// diskSaturated is the share of the time in which acknowledgements wait for the disk.
 	diskSaturated = 0.60
+	// muchUnindexed is how many changes wait when the index is what the processors are short for.
+	muchUnindexed = 5000
 )
 
 // Volume is a file system with too little space.
@@ -40,6 +42,7 @@ type Strain struct {
 	Paused           string   // why nothing is fetched; "" when something is
 	Revisits         bool     // known pages are visited again
 	Due              int64    // of them, those that are due
+	Unindexed        int64    // changes of pages that are not in the index yet
 }
 
 // BottleneckOf names the main limit of a node, with its figure and a remedy. It checks first for
@@ -70,6 +73,8 @@ func BottleneckOf(s *Strain) crawl.BottleneckStatus {
 			help += ", or running without --sync"
 		}
 		return say(crawl.BottleneckDisk, "acknowledgements wait for the disk %.0f %% of the time: %s", 100*s.DiskWait, help)
+	case computing && s.Unindexed >= muchUnindexed:
+		return say(crawl.BottleneckIndex, "%s, and %d changes of pages wait for the index: more processors or another machine would help, or index=off", s.processorsText(), s.Unindexed)
 	case computing:
 		return say(crawl.BottleneckCPU, "%s: more processors or another machine would help", s.processorsText())
 	case s.Busy >= s.Fetchers && h.Ready > 0:

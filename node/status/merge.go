@@ -93,7 +93,7 @@ func (n *Node) title() string {
 // Merge makes the status document.
 func Merge(p Picture) *crawl.Status {
 	s := &crawl.Status{APIVersion: crawl.StatusAPIVersion, AsOf: p.Now.UTC(), ServedBy: p.Name,
-		Version: crawl.VersionStatus{Crawlnode: p.Version, Protocol: p.Protocol}}
+		Version: crawl.VersionStatus{Crawlnode: p.Version, Protocol: p.Protocol}, Output: crawl.OutputStatus{Sinks: []crawl.SinkStatus{}}}
 	var sum crawl.Counters
 	served, bereft := make([]byte, (p.Total+7)/8), p.bereft()
 	for i := range p.Nodes {
@@ -121,6 +121,7 @@ func Merge(p Picture) *crawl.Status {
 	fillCrawl(s, &p)
 	fillRates(s, &p)
 	fillFreshness(s, &p, &sum)
+	fillIndex(s, &p)
 	fillCluster(s, &p)
 	s.Bottleneck = worstBottleneck(s, &p)
 	fillEnd(s, &p)
@@ -175,6 +176,11 @@ func addHistory(s *crawl.Status, n *Node) {
 	o.DerivedFiles += b.Output.DerivedFiles
 	o.DerivedBytesTotal += b.Output.DerivedBytesTotal
 	o.ContentUnansweredTotal += b.Output.ContentUnansweredTotal
+	o.Upload.QueuedFiles += b.Output.Upload.QueuedFiles
+	o.Upload.BytesTotal += b.Output.Upload.BytesTotal
+	o.Upload.FailedTotal += b.Output.Upload.FailedTotal
+	o.Upload.BehindSeconds = max(o.Upload.BehindSeconds, b.Output.Upload.BehindSeconds)
+	addSinks(o, b.Output.Sinks)
 	switch {
 	case n.Forgotten:
 		o.WARCFilesLost += b.Output.WARCFiles
@@ -283,4 +289,22 @@ func worstBottleneck(s *crawl.Status, p *Picture) crawl.BottleneckStatus {
 		}
 	}
 	return best
+}
+
+// addSinks adds a node's sinks to those of the others, by their names.
+func addSinks(o *crawl.OutputStatus, sinks []crawl.SinkStatus) {
+	for _, s := range sinks {
+		i := slices.IndexFunc(o.Sinks, func(have crawl.SinkStatus) bool { return have.Sink == s.Sink })
+		if i < 0 {
+			o.Sinks = append(o.Sinks, s)
+			continue
+		}
+		have := &o.Sinks[i]
+		have.EventsTotal += s.EventsTotal
+		have.ErrorsTotal += s.ErrorsTotal
+		have.BehindSeconds = max(have.BehindSeconds, s.BehindSeconds)
+		if s.FailsSince != nil && (have.FailsSince == nil || s.FailsSince.Before(*have.FailsSince)) {
+			have.FailsSince, have.Error = s.FailsSince, s.Error
+		}
+	}
 }

@@ -417,6 +417,9 @@ func (None) Close() error { return nil }
 // WriteIndex writes nothing.
 func (None) WriteIndex(io.Writer) error { return nil }
 
+// WriteRange writes nothing.
+func (None) WriteRange(io.Writer, crawl.IndexRange) error { return nil }
+
 // OpenMember finds nothing.
 func (None) OpenMember(string, int64) (*Member, error) {
 	return nil, fmt.Errorf("%w: nothing is stored", ErrNoCapture)

@@ -389,8 +389,16 @@ func BenchmarkPut(b *testing.B) {
 	for i := 0; page.Len() < 20<<10; i++ {
 		fmt.Fprintf(&page, "<p>%d <a href=\"/page/%d\">some words that repeat</a> %x\n", i, i*7919, sha1.Sum([]byte{byte(i), byte(i >> 8)}))
 	}
+	b.Run("text", func(b *testing.B) { benchPut(b, capture(b, "http://example.org/a/b?c=d", page.String())) })
+	b.Run("coded", func(b *testing.B) {
+		c := capture(b, "http://example.org/a/b?c=d", rubbish(8<<10))
+		c.Coded = true
+		benchPut(b, c)
+	})
+}
+
+func benchPut(b *testing.B, c crawl.Capture) {
 	a := open(b, b.TempDir(), Options{})
-	c := capture(b, "http://example.org/a/b?c=d", page.String())
 	b.SetBytes(int64(len(c.Body)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -27,6 +27,46 @@ func rubbish(n int) string {
 	return string(b)
 }
 
+// TestDenseRecords stores payloads that are compressed already as they are, and reads them back.
+func TestDenseRecords(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("a text that repeats ", 1000)
+	for _, c := range []struct {
+		name, kind, body string
+		coded, stored    bool
+	}{
+		{"text", "text/html", text, false, false},
+		{"coded", "text/html", text, true, true}, // the body of the test is text, so that storing shows
+		{"a small one", "text/html", text[:denseBytes-1], true, false},
+		{"jpeg", "image/jpeg", text, false, true},
+		{"svg", "image/svg+xml", text, false, false},
+		{"video", "video/mp4", text, false, true},
+		{"raw sound", "audio/wav", text, false, false},
+		{"font", "font/woff2", text, false, true},
+		{"zip", "application/zip", text, false, true},
+		{"no type", "", text, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			a := open(t, dir, Options{})
+			page := capture(t, "http://a.test/", c.body)
+			page.ContentType, page.Coded = c.kind, c.coded
+			ref := put(t, a, page)
+			if stored := ref.Length >= int64(len(c.body)); stored != c.stored {
+				t.Errorf("%d bytes of %d", ref.Length, len(c.body))
+			}
+			// The encoder is used again: the next record is compressed.
+			if next := put(t, a, capture(t, "http://a.test/2", text)); next.Length >= int64(len(text)) {
+				t.Errorf("the next record has %d bytes of %d", next.Length, len(text))
+			}
+			if r, err := ReadRef(dir, ref); err != nil || string(r.Payload) != c.body || r.Verify() != nil {
+				t.Errorf("%d bytes, %v", len(r.Payload), err)
+			}
+		})
+	}
+}
+
 // TestBothCompressions writes a folder of either and reads it in every way.
 func TestBothCompressions(t *testing.T) {
 	t.Parallel()

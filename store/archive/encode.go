@@ -58,6 +58,7 @@ type encoder struct {
 	random io.Reader
 	z      compressor
 	plain  compressor // for records that are not worth compressing; it also makes members
+	dense  bool       // the block of the record being made is compressed already
 	sum    hash.Hash
 	head   []byte // of the record being made
 
@@ -147,6 +148,8 @@ func (e *encoder) response(c *crawl.Capture) error {
 		e.refer(c)
 	}
 	e.field("Content-Type", "application/http;msgtype=response")
+	e.dense = len(body) >= denseBytes && isDense(c)
+	defer func() { e.dense = false }()
 	return e.end(c.ResponseHead, body)
 }
 
@@ -223,7 +226,7 @@ func (e *encoder) end(block, more []byte) error {
 	e.field("Content-Length", strconv.Itoa(len(block)+len(more)))
 	e.head = append(e.head, "\r\n"...)
 	z := e.z
-	if len(e.head)+len(block)+len(more) < plainBytes {
+	if e.dense || len(e.head)+len(block)+len(more) < plainBytes {
 		z = e.plain
 	}
 	z.Reset(e)

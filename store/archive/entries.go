@@ -103,3 +103,24 @@ func ReadEntries(r io.Reader, fn func(Entry) error) error {
 		}
 	}
 }
+
+// AppendEntry appends the line of an entry, with its end.
+func AppendEntry(b []byte, e *Entry) []byte {
+	return appendIndexLine(b, newIndexLine(e.URL, e.At, e.MIME, e.Revisit, e.Status, e.Digest, e.Ref))
+}
+
+// OpenMember opens the bytes at a place in a folder, as they stand in their file.
+func OpenMember(dir string, ref crawl.ArchiveRef) (io.ReadCloser, error) {
+	if ref.File == "" || ref.File != filepath.Base(ref.File) {
+		return nil, fmt.Errorf("%q is not the name of a file", ref.File)
+	}
+	path := filepath.Join(dir, ref.File)
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		f, err = os.Open(path + openSuffix)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Member{Reader: io.NewSectionReader(f, ref.Offset, ref.Length), Size: ref.Length, file: f}, nil
+}

@@ -19,10 +19,19 @@ const maxMerge = 64
 
 // WriteIndex writes one line for each earlier capture, in the order of LC_ALL=C sort. Puts may run
 // meanwhile.
-func (a *Archive) WriteIndex(out io.Writer) error {
+func (a *Archive) WriteIndex(out io.Writer) error { return a.WriteRange(out, crawl.IndexRange{}) }
+
+// WriteRange writes the lines of WriteIndex that are in a range. In finished indexes it is found by
+// bisection, those that are being written are read from end to end.
+func (a *Archive) WriteRange(out io.Writer, r crawl.IndexRange) error {
 	if err := a.Sync(); err != nil {
 		return err
 	}
+	return WriteRange(a.dir, out, r)
+}
+
+// WriteRange is Archive.WriteRange for the archive in a folder, which another process may be writing.
+func WriteRange(dir string, out io.Writer, r crawl.IndexRange) error {
 	var parts []io.ReadCloser
 	defer func() {
 		for _, p := range parts {
@@ -32,22 +41,25 @@ func (a *Archive) WriteIndex(out io.Writer) error {
 	// Open indexes come first: one that is sorted meanwhile is found under its final name, or
 	// twice, and the merge removes doubles.
 	for _, suffix := range [...]string{indexSuffix + openSuffix, indexSuffix} {
-		names, err := filesWith(a.dir, suffix)
+		names, err := filesWith(dir, suffix)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			p, err := a.openIndex(name)
+			p, err := openIndex(dir, name, r)
 			if errors.Is(err, os.ErrNotExist) && suffix != indexSuffix {
 				continue
 			}
 			if err != nil {
 				return fmt.Errorf("index %s: %w", name, err)
 			}
+			if p == nil {
+				continue
+			}
 			if parts = append(parts, p); len(parts) < maxMerge {
 				continue
 			}
-			if parts, err = a.mergeParts(parts); err != nil {
+			if parts, err = mergeParts(dir, parts); err != nil {
 				return err
 			}
 		}
@@ -59,26 +71,38 @@ func (a *Archive) WriteIndex(out io.Writer) error {
 	return w.Flush()
 }
 
-// openIndex opens an index for reading, sorted.
-func (a *Archive) openIndex(name string) (io.ReadCloser, error) {
-	f, err := os.Open(filepath.Join(a.dir, name))
-	if err != nil || strings.HasSuffix(name, indexSuffix) {
-		return f, err
-	}
-	defer func() { _ = f.Close() }()
-	sorted, err := namelessFile(a.dir)
+// openIndex opens what an index has in a range for reading, sorted. Nil: there is nothing.
+func openIndex(dir, name string, r crawl.IndexRange) (io.ReadCloser, error) {
+	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
 		return nil, err
 	}
-	if err := sortTo(sorted, f, a.dir, sortMemory); err != nil {
+	if strings.HasSuffix(name, indexSuffix) {
+		return rangeOf(f, r)
+	}
+	defer func() { _ = f.Close() }()
+	lines := io.Reader(f)
+	if r != (crawl.IndexRange{}) {
+		lines = &selection{in: bufio.NewReaderSize(f, readBuffer), r: r}
+	}
+	return SortedLines(dir, lines)
+}
+
+// SortedLines sorts lines of indexes, in nameless files in dir.
+func SortedLines(dir string, lines io.Reader) (io.ReadCloser, error) {
+	sorted, err := namelessFile(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := sortTo(sorted, lines, dir, sortMemory); err != nil {
 		return nil, errors.Join(err, sorted.Close())
 	}
 	return rewound(sorted)
 }
 
 // mergeParts merges and closes parts, and returns them as one.
-func (a *Archive) mergeParts(parts []io.ReadCloser) ([]io.ReadCloser, error) {
-	merged, err := namelessFile(a.dir)
+func mergeParts(dir string, parts []io.ReadCloser) ([]io.ReadCloser, error) {
+	merged, err := namelessFile(dir)
 	if err != nil {
 		return parts, err
 	}
@@ -129,11 +153,16 @@ var ErrNoCapture = errors.New("no record begins there")
 type Member struct {
 	io.Reader
 	Size int64
-	file *os.File
+	file io.Closer // nil: there is nothing to close
 }
 
 // Close closes the file.
-func (m *Member) Close() error { return m.file.Close() }
+func (m *Member) Close() error {
+	if m.file == nil {
+		return nil
+	}
+	return m.file.Close()
+}
 
 // OpenMember opens the member at an offset of a file, finished or open, after checking that it is a
 // whole record. ErrNoCapture: there is no such file, or no record begins there.
@@ -156,16 +185,25 @@ func (a *Archive) OpenMember(file string, offset int64) (*Member, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if offset >= info.Size() {
-		return nil, errors.Join(fmt.Errorf("%w: %s ends before offset %d", ErrNoCapture, file, offset), f.Close())
-	}
-	record, err := readAt(f, crawl.ArchiveRef{File: file, Offset: offset, Length: info.Size() - offset})
+	m, err := MemberAt(f, info.Size(), file, offset)
 	if err != nil {
-		_ = f.Close()
+		return nil, errors.Join(err, f.Close())
+	}
+	m.file = f
+	return m, nil
+}
+
+// MemberAt is OpenMember for a file of that size that is read by r, which has to outlive the member.
+func MemberAt(r io.ReaderAt, size int64, file string, offset int64) (*Member, error) {
+	if offset >= size {
+		return nil, fmt.Errorf("%w: %s ends before offset %d", ErrNoCapture, file, offset)
+	}
+	record, err := readAt(r, crawl.ArchiveRef{File: file, Offset: offset, Length: size - offset})
+	if err != nil {
 		if _, ok := errors.AsType[*DamageError](err); ok {
 			err = fmt.Errorf("%w: %w", ErrNoCapture, err)
 		}
 		return nil, err
 	}
-	return &Member{Reader: io.NewSectionReader(f, record.Offset, record.Length), Size: record.Length, file: f}, nil
+	return &Member{Reader: io.NewSectionReader(r, record.Offset, record.Length), Size: record.Length}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"crawlnode/crawl"
@@ -32,7 +33,7 @@ func ReadRecord(r io.Reader) (Record, error) {
 
 // Find looks in the indexes of a folder for the newest capture of a canonical URL. With a
 // payload digest ("sha1:...") it looks for the record that has that payload, of the URL too,
-// and passes revisits over. It reads the indexes from end to end. ErrNoCapture: there is none.
+// and passes revisits over. It reads the indexes that are being written from end to end. ErrNoCapture: there is none.
 func Find(dir, url, payload string) (crawl.ArchiveRef, error) {
 	return find(dir, &finder{url: url, payload: payload})
 }
@@ -84,8 +85,14 @@ func (f *finder) read(path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }()
-	in := bufio.NewReaderSize(file, readBuffer)
+	lines := io.ReadCloser(file)
+	if strings.HasSuffix(path, indexSuffix) {
+		if lines, err = rangeOf(file, crawl.IndexRange{From: string(f.key), To: string(f.key[:len(f.key)-1]) + "!"}); lines == nil || err != nil {
+			return err
+		}
+	}
+	defer func() { _ = lines.Close() }()
+	in := bufio.NewReaderSize(lines, readBuffer)
 	for {
 		line, err := in.ReadBytes('\n')
 		if err == io.EOF {
@@ -121,4 +128,55 @@ func (f *finder) consider(line, rest []byte) error {
 	}
 	f.date, f.best = bytes.Clone(date), ref
 	return nil
+}
+
+// Lookup calls fn with each capture of a key in the indexes of a folder, by time.
+func Lookup(dir, key string, fn func(*Entry) error) error {
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() { // ends when the range does, or at the first write after r is closed
+		err := WriteRange(dir, w, OfKey(key))
+		done <- err
+		_ = w.CloseWithError(err)
+	}()
+	err := ReadEntries(r, func(e Entry) error { return fn(&e) })
+	_ = r.CloseWithError(errors.Join(err, io.ErrClosedPipe))
+	if failed := <-done; err == nil {
+		err = failed
+	}
+	return err
+}
+
+// IndexFile writes a sorted index of a WARC file of whatever origin; the lines name the file by its base name. Sorting takes
+// nameless files in dir. It returns the first damage after what was read before it.
+func IndexFile(path, dir string, out io.Writer) error {
+	lines, err := namelessFile(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lines.Close() }()
+	name := filepath.Base(path)
+	w := bufio.NewWriterSize(lines, readBuffer)
+	_, damage := Scan(path, func(r Record) error {
+		if !r.isCapture() {
+			return nil
+		}
+		_, err := w.Write(appendIndexLine(nil, r.line(name)))
+		return err
+	})
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if _, err := lines.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	sorted, err := SortedLines(dir, lines)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sorted.Close() }()
+	if _, err := io.Copy(out, sorted); err != nil {
+		return err
+	}
+	return damage
 }

@@ -234,9 +234,18 @@ var errNotSorted = errors.New("an index is not sorted: delete the .cdxj file wit
 // MergeLines merges sorted inputs, each line of which ends in a line feed, into one sorted output.
 // Equal lines of several inputs are written once.
 func MergeLines(out io.Writer, in ...io.Reader) error {
+	return Merge(func(_ int, line []byte) error {
+		_, err := out.Write(append(line, '\n'))
+		return err
+	}, in...)
+}
+
+// Merge is like MergeLines. It calls fn with each line, without its end, and the number of an input that has it. The line
+// may be appended to, but not kept. An error of fn ends the merge and is returned as it is.
+func Merge(fn func(from int, line []byte) error, in ...io.Reader) error {
 	var open inputs
-	for _, r := range in {
-		s := &input{r: bufio.NewReaderSize(r, readBuffer)}
+	for i, r := range in {
+		s := &input{number: i, r: bufio.NewReaderSize(r, readBuffer)}
 		if ok, err := s.next(); err != nil {
 			return err
 		} else if ok {
@@ -248,10 +257,10 @@ func MergeLines(out io.Writer, in ...io.Reader) error {
 	for len(open) > 0 {
 		s := open[0]
 		if !bytes.Equal(s.line, last) {
-			if _, err := out.Write(append(s.line, '\n')); err != nil {
+			last = append(last[:0], s.line...)
+			if err := fn(s.number, s.line); err != nil {
 				return err
 			}
-			last = append(last[:0], s.line...)
 		}
 		ok, err := s.next()
 		switch {
@@ -270,8 +279,9 @@ func MergeLines(out io.Writer, in ...io.Reader) error {
 
 // input is a sorted input and its current line.
 type input struct {
-	r    *bufio.Reader
-	line []byte // without its end
+	number int
+	r      *bufio.Reader
+	line   []byte // without its end
 }
 
 // next reads the next line; false at the end.

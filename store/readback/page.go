@@ -90,17 +90,36 @@ func (p *Page) Text() (string, error) {
 	kind := p.Record.ContentType
 	switch {
 	case p.IsHTML():
-		base, err := urlnorm.Parse(p.Record.TargetURI)
+		document, err := p.Document(htmlparse.Options{})
 		if err != nil {
 			return "", err
 		}
-		document := htmlparse.Parse(content, p.header().Get("Content-Type"), base)
 		content = document.Text
 	case !strings.HasPrefix(kind, "text/") && kind != "application/json" && kind != "application/xml":
 		return "", fmt.Errorf("%s: %w: it is %s", p.Record.TargetURI, errNoText, kind)
 	}
 	return plain(content), nil
 }
+
+// Document is an HTML page as the parser reads it.
+func (p *Page) Document(o htmlparse.Options) (*htmlparse.Document, error) {
+	content, _, err := p.Content()
+	if err != nil {
+		return nil, err
+	}
+	base, err := urlnorm.Parse(p.Record.TargetURI)
+	if err != nil {
+		return nil, err
+	}
+	document := htmlparse.ParseWith(o, content, p.header().Get("Content-Type"), base)
+	return &document, nil
+}
+
+// Size is that of the payload as it was received, in bytes.
+func (p *Page) Size() int64 { return int64(len(p.payload)) }
+
+// Header is a field of the answer's header, "" when it is missing.
+func (p *Page) Header(name string) string { return p.header().Get(name) }
 
 // plain makes text safe for a terminal: valid UTF-8, no control characters but line ends and tabs.
 func plain(b []byte) string {

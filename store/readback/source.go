@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"net/http"
 	"path/filepath"
+	"slices"
+	"sync"
 
 	"crawlnode/crawl"
 	"crawlnode/store/archive"
@@ -24,6 +28,7 @@ type Source interface {
 // Node is a node of a running cluster: the API's client, or the node itself.
 type Node interface {
 	ExplainURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error)
+	Captures(ctx context.Context, url string) (*crawl.CapturesReport, error)
 	OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error)
 }
 
@@ -54,57 +59,115 @@ func (c Cluster) Read(ctx context.Context, at *crawl.ArchiveReport) (*archive.Re
 	return &record, errors.Join(err, member.Close())
 }
 
-// Payload implements Source. A node knows the newest capture of a URL only that brought content.
+// Payload implements Source.
 func (c Cluster) Payload(ctx context.Context, revisit *archive.Record) (*archive.Record, error) {
-	original, err := c.Capture(ctx, revisit.RefersToURI)
+	known, err := c.Node.Captures(ctx, revisit.RefersToURI)
 	if err != nil {
 		return nil, err
 	}
-	if original.Type == "revisit" || revisit.PayloadDigest != "" && original.PayloadDigest != revisit.PayloadDigest {
-		return nil, earlier(revisit)
+	for _, k := range slices.Backward(known.Captures) {
+		switch {
+		case k.Revisit, k.Status == http.StatusNotModified:
+		case revisit.PayloadDigest == "" && k.At.After(revisit.Date):
+		case revisit.PayloadDigest == "" || k.Digest != nil && *k.Digest == revisit.PayloadDigest:
+			return c.Read(ctx, &crawl.ArchiveReport{Node: crawl.NodeRef{Name: k.Node}, File: k.File, Offset: k.Offset, Length: k.Length})
+		}
 	}
-	return original, nil
-}
-
-// earlier says how to find a capture that is not the newest.
-func earlier(revisit *archive.Record) error {
-	return fmt.Errorf("the payload is that of an earlier capture of %s: crawlnode export cdxj names its file and offset; with --data-dir it is found when that node stored it", revisit.RefersToURI)
+	return nil, fmt.Errorf("the payload is that of %s, and no running node has it", revisit.RefersToURI)
 }
 
 // Folder reads the archive in the data directory of a node, running or not.
 type Folder struct{ Dir string }
 
-func (f Folder) dir() string { return filepath.Join(f.Dir, "warc") }
+func (f Folder) folders() Folders { return Folders{filepath.Join(f.Dir, "warc")} }
 
 // Capture implements Source.
-func (f Folder) Capture(_ context.Context, url string) (*archive.Record, error) {
+func (f Folder) Capture(ctx context.Context, url string) (*archive.Record, error) {
+	return f.folders().Capture(ctx, url)
+}
+
+// Payload implements Source.
+func (f Folder) Payload(ctx context.Context, revisit *archive.Record) (*archive.Record, error) {
+	return f.folders().Payload(ctx, revisit)
+}
+
+// Folders reads folders of WARC files with their indexes, such as those of all nodes of a crawl.
+type Folders []string
+
+// Capture implements Source.
+func (f Folders) Capture(_ context.Context, url string) (*archive.Record, error) {
 	u, err := urlnorm.Parse(url)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", url, err)
 	}
-	ref, err := archive.Find(f.dir(), u.String(), "")
-	if err != nil {
-		return nil, err
-	}
-	return f.read(ref)
+	return f.newest(func(dir string) (crawl.ArchiveRef, error) { return archive.Find(dir, u.String(), "") })
 }
 
 // Payload implements Source.
-func (f Folder) Payload(_ context.Context, revisit *archive.Record) (*archive.Record, error) {
-	var ref crawl.ArchiveRef
-	var err error
-	if revisit.PayloadDigest == "" { // a 304 whose earlier capture was not known
-		ref, err = archive.FindBefore(f.dir(), revisit.RefersToURI, revisit.Date)
-	} else {
-		ref, err = archive.Find(f.dir(), revisit.RefersToURI, revisit.PayloadDigest)
-	}
+func (f Folders) Payload(_ context.Context, revisit *archive.Record) (*archive.Record, error) {
+	record, err := f.newest(func(dir string) (crawl.ArchiveRef, error) {
+		if revisit.PayloadDigest == "" { // a 304 whose earlier capture was not known
+			return archive.FindBefore(dir, revisit.RefersToURI, revisit.Date)
+		}
+		return archive.Find(dir, revisit.RefersToURI, revisit.PayloadDigest)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("the payload is that of %s, which another node may have stored: %w", revisit.RefersToURI, err)
 	}
-	return f.read(ref)
+	return record, nil
 }
 
-func (f Folder) read(ref crawl.ArchiveRef) (*archive.Record, error) {
-	r, err := archive.ReadRef(f.dir(), ref)
-	return &r, err
+// newest reads the newest of the records that find finds in the folders.
+func (f Folders) newest(find func(dir string) (crawl.ArchiveRef, error)) (*archive.Record, error) {
+	var best *archive.Record
+	why := fmt.Errorf("%w: no folder is given", archive.ErrNoCapture)
+	for _, dir := range f {
+		ref, err := find(dir)
+		if errors.Is(err, archive.ErrNoCapture) {
+			why = err
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		record, err := archive.ReadRef(dir, ref)
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || record.Date.After(best.Date) {
+			best = &record
+		}
+	}
+	if best == nil {
+		return nil, why
+	}
+	return best, nil
+}
+
+// Record reads the record at a place. The names of archive files differ between nodes.
+func (f Folders) Record(_ context.Context, ref crawl.ArchiveRef) (*archive.Record, error) {
+	for _, dir := range f {
+		r, err := archive.ReadRef(dir, ref)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return &r, err
+		}
+	}
+	return nil, fmt.Errorf("%w: no folder has %s", archive.ErrNoCapture, ref.File)
+}
+
+// WriteIndex writes the lines of all indexes, each once and sorted.
+func (f Folders) WriteIndex(_ context.Context, out io.Writer) error {
+	if len(f) == 1 {
+		return archive.WriteRange(f[0], out, crawl.IndexRange{})
+	}
+	var writers sync.WaitGroup
+	defer writers.Wait()
+	parts := make([]io.Reader, len(f))
+	for i, dir := range f {
+		r, w := io.Pipe()
+		defer func() { _ = r.Close() }() // ends the writer
+		parts[i] = r
+		writers.Go(func() { _ = w.CloseWithError(archive.WriteRange(dir, w, crawl.IndexRange{})) })
+	}
+	return archive.MergeLines(out, parts...)
 }

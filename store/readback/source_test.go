@@ -91,6 +91,16 @@ func (v *visits) ExplainURL(_ context.Context, url string, _ int) (*crawl.URLRep
 	return &crawl.URLReport{Record: &crawl.RecordReport{Archive: &crawl.ArchiveReport{File: v.refs[0].File, Offset: v.refs[0].Offset}}}, nil
 }
 
+// Captures implements Node.
+func (v *visits) Captures(_ context.Context, url string) (*crawl.CapturesReport, error) {
+	r := &crawl.CapturesReport{URL: url}
+	return r, archive.Entries(filepath.Join(v.dir, "warc"), func(e archive.Entry) error {
+		c := crawl.CaptureReport{At: e.At, Status: e.Status, Revisit: e.Revisit, File: e.Ref.File, Offset: e.Ref.Offset, Length: e.Ref.Length, Digest: &e.Digest}
+		r.Captures = append(r.Captures, c)
+		return nil
+	})
+}
+
 // OpenCapture implements Node.
 func (v *visits) OpenCapture(_ context.Context, file string, offset int64) (io.ReadCloser, error) {
 	all, err := os.ReadFile(filepath.Join(v.dir, "warc", file+".open"))
@@ -116,7 +126,7 @@ func TestRevisitsReadBack(t *testing.T) {
 	folder := Folder{Dir: v.dir}
 	for name, s := range map[string]Source{"cluster": Cluster{Node: v}, "folder": folder} {
 		for i := range v.refs {
-			record, err := folder.read(v.refs[i])
+			record, err := folder.folders().Record(t.Context(), v.refs[i])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,13 +152,48 @@ func TestRevisitsReadBack(t *testing.T) {
 	if page, err := Load(t.Context(), folder, pageURL); err != nil || !bytes.HasSuffix(page.Raw(), gzipped(t, "another page")) {
 		t.Errorf("a 304 after another version: %v", err)
 	}
-	// A cluster names what it does not find.
-	record, err := folder.read(v.refs[4])
+	// An earlier version is found although the newest capture has another payload.
+	record, err := folder.folders().Record(t.Context(), v.refs[4])
 	if err != nil {
 		t.Fatal(err)
 	}
 	v.refs[0] = v.refs[5]
+	page, err := Of(t.Context(), Cluster{Node: v}, record)
+	if err != nil || !bytes.HasSuffix(page.Raw(), gzipped(t, "the page")) {
+		t.Errorf("the payload of an earlier version: %v", err)
+	}
+	record.PayloadDigest = "sha1:OTHER"
 	if _, err := Of(t.Context(), Cluster{Node: v}, record); err == nil {
-		t.Error("the payload of an earlier version was found in the newest capture")
+		t.Error("a payload that nobody has was found")
+	}
+}
+
+// Two folders are read as one: their indexes are merged, and the newest capture of a URL is that of either.
+func TestFolders(t *testing.T) {
+	t.Parallel()
+	a, b := newVisits(t), newVisits(t)
+	a.add(200, "one", -1, true)
+	b.at = b.at.Add(time.Minute)
+	b.add(200, "two", -1, true)
+	if err := errors.Join(a.a.Sync(), b.a.Sync()); err != nil {
+		t.Fatal(err)
+	}
+	f := Folders{filepath.Join(a.dir, "warc"), filepath.Join(b.dir, "warc")}
+	page, err := Load(t.Context(), f, pageURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := page.Text(); text != "two" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	var index bytes.Buffer
+	if err := f.WriteIndex(t.Context(), &index); err != nil || bytes.Count(index.Bytes(), []byte("\n")) != 2 {
+		t.Errorf("%s, %v", index.String(), err)
+	}
+	if _, err := f.Record(t.Context(), crawl.ArchiveRef{File: "none.warc.gz", Length: 1}); !errors.Is(err, archive.ErrNoCapture) {
+		t.Errorf("a file that no folder has: %v", err)
+	}
+	if _, err := f.Capture(t.Context(), "http://b.test/"); !errors.Is(err, archive.ErrNoCapture) {
+		t.Errorf("a URL that no folder has: %v", err)
 	}
 }

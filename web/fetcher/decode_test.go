@@ -179,6 +179,32 @@ func TestEncodedAnswer(t *testing.T) {
 	}
 }
 
+// TestCoded tells payloads that are compressed from those that only say so.
+func TestCoded(t *testing.T) {
+	t.Parallel()
+	f := newFetcher(t, Options{})
+	raw := testdata(t, "html-gzip.bin")
+	for _, c := range []struct {
+		name    string
+		raw     []byte
+		codings []string
+		want    bool
+	}{
+		{"gzip", raw, []string{"gzip"}, true},
+		{"nothing said", raw, nil, false},
+		{"identity", []byte("text"), []string{"identity"}, false},
+		{"text that says gzip", []byte("<html>text"), []string{"gzip"}, false},
+		{"no payload", nil, []string{"gzip"}, false},
+		{"cut by its server", raw[:len(raw)/2], []string{"gzip"}, false},
+	} {
+		r := decoded(t, f, c.raw, c.codings...)
+		if r.Coded() != c.want {
+			t.Errorf("%s: %v, %v", c.name, r.Coded(), r.DecodeErr)
+		}
+		r.Release()
+	}
+}
+
 // TestDecodersStayInTheirBubble uses every decoder in two bubbles: a channel made in one must not
 // be used in the other.
 func TestDecodersStayInTheirBubble(t *testing.T) {

@@ -155,6 +155,11 @@ type Response struct {
 	held *exchange // the exchange that made it; nil once released
 }
 
+// Coded reports whether RawBody is compressed: it had content codings, and could be decoded, to the end or to a limit.
+func (r *Response) Coded() bool {
+	return len(r.RawBody) > 0 && len(r.Body) > 0 && r.DecodeErr == nil && &r.Body[0] != &r.RawBody[0]
+}
+
 // Release gives the memory of the byte slices back. The Response must not be
 // used afterwards; calling Release again does nothing.
 func (r *Response) Release() {

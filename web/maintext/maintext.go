@@ -44,12 +44,13 @@ func Extract(body []byte, contentType, language string) Page {
 		if b.heading && len(p.Headings) < MaxHeadings {
 			p.Headings = append(p.Headings, b.text)
 		}
-		if all.Len()+len(b.text)+1 > MaxText {
-			p.Truncated = true
-			break
-		}
 		if all.Len() > 0 {
 			all.WriteByte('\n')
+		}
+		if left := MaxText - all.Len(); len(b.text) >= left { // room for a newline stays
+			all.WriteString(cut(b.text, max(left-1, 0)))
+			p.Truncated = true
+			break
 		}
 		all.WriteString(b.text)
 	}

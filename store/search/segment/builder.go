@@ -231,6 +231,37 @@ func appendNumbers(dst []byte, numbers []uint32) []byte {
 	return dst
 }
 
+// sortPostings brings the postings into the order of their terms' places, and those of a term into that of the documents. They
+// come document by document, so counting the postings of each term is enough; a sort that compares took a third of
+// the time of a crawl with an index.
+func (b *Builder) sortPostings(place []uint32) {
+	next := make([]int, len(place)+1) // where the next posting of a term goes
+	for i := range b.postings {
+		next[place[b.postings[i].term]+1]++
+	}
+	for i := 1; i < len(next); i++ {
+		next[i] += next[i-1]
+	}
+	sorted := make([]posting, len(b.postings))
+	for _, p := range b.postings {
+		at := &next[place[p.term]]
+		sorted[*at] = p
+		*at++
+	}
+	b.postings = sorted
+	byDoc := func(x, y posting) int { return cmp.Compare(x.doc, y.doc) }
+	for from := 0; from < len(sorted); {
+		to := from
+		for to < len(sorted) && sorted[to].term == sorted[from].term {
+			to++
+		}
+		if !slices.IsSortedFunc(sorted[from:to], byDoc) {
+			slices.SortStableFunc(sorted[from:to], byDoc)
+		}
+		from = to
+	}
+}
+
 // writePostings writes the postings and returns the table of terms.
 func (b *Builder) writePostings(w *writer) []byte {
 	order := make([]uint32, len(b.names)) // terms by name
@@ -242,12 +273,7 @@ func (b *Builder) writePostings(w *writer) []byte {
 	for i, t := range order {
 		place[t] = uint32(i)
 	}
-	slices.SortStableFunc(b.postings, func(x, y posting) int {
-		if x.term != y.term {
-			return cmp.Compare(place[x.term], place[y.term])
-		}
-		return cmp.Compare(x.doc, y.doc)
-	})
+	b.sortPostings(place)
 	var terms tableWriter
 	var list postingsWriter
 	for i := 0; i < len(b.postings); {

@@ -1,6 +1,7 @@
-package frontier
+package contents
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -10,17 +11,9 @@ import (
 	"crawlnode/frontier/reader"
 )
 
-// Each fetched payload is remembered by the partition of its digest, whichever host it
-// came from. So any node can find out whether a payload is stored already, and this
-// knowledge moves, survives and is copied with the partition.
-//
-// A partition remembers at most Options.ContentsPerPartition payloads. Digests are as
-// good as random, so from then on each new one takes the place of the next in their
-// order: what is forgotten is a payload that is stored once more if it comes again.
-
-// defaultContents is enough for 33 million payloads in a cluster of 1,024 partitions,
+// usual is enough for 33 million payloads in a cluster of 1,024 partitions,
 // at some 130 bytes each.
-const defaultContents = 1 << 15
+const usual = 1 << 15
 
 // Content is a payload with its first capture, for the partition of its digest.
 type Content struct {
@@ -32,25 +25,35 @@ type Content struct {
 	Replace bool
 }
 
+// Captures remembers first captures in the partitions of one writer. Its methods may be called from
+// many goroutines, but for Note.
+type Captures struct {
+	w    *commit.Writer
+	most int64 // payloads that a partition remembers
+}
+
+// New makes what remembers so many payloads for each partition; 0: as many as usual.
+func New(w *commit.Writer, most int64) *Captures { return &Captures{w, cmp.Or(most, usual)} }
+
 // Content returns the first capture of a payload, and false when none is known. It
 // fails with ErrNotHolder when the partition is not held here.
-func (f *Frontier) Content(p crawl.Partition, d crawl.Digest) (crawl.Original, bool, error) {
-	o, ok, err := f.content(p, d)
+func (k *Captures) Content(p crawl.Partition, d crawl.Digest) (crawl.Original, bool, error) {
+	o, ok, err := k.content(p, d)
 	if err != nil {
 		return o, false, fmt.Errorf("frontier: payload %x in partition %d: %w", d, p, err)
 	}
 	return o, ok, nil
 }
 
-func (f *Frontier) content(p crawl.Partition, d crawl.Digest) (o crawl.Original, ok bool, err error) {
-	gen, fl, held := f.w.WhereContents(p)
+func (k *Captures) content(p crawl.Partition, d crawl.Digest) (o crawl.Original, ok bool, err error) {
+	gen, fl, held := k.w.WhereContents(p)
 	switch {
 	case !held:
 		return o, false, commit.ErrNotHolder
 	case fl != nil && !fl.Maybe(d):
 		return o, false, nil
 	}
-	snap, err := f.w.KV.Snapshot()
+	snap, err := k.w.KV.Snapshot()
 	if err != nil {
 		return o, false, err
 	}
@@ -69,13 +72,13 @@ const contentsPiece = 500
 
 // NoteContents remembers first captures. Payloads that are known already stay as they
 // are (see Content.Replace), and those of partitions that are not held here are left out.
-func (f *Frontier) NoteContents(ctx context.Context, cs []Content) error {
+func (k *Captures) NoteContents(ctx context.Context, cs []Content) error {
 	for len(cs) > 0 {
 		piece := cs[:min(len(cs), contentsPiece)]
 		cs = cs[len(piece):]
-		err := f.change(ctx, func(g group) error {
+		err := k.w.Change(ctx, func(g *commit.Group) error {
 			for i := range piece {
-				g.noteContent(&piece[i])
+				k.Note(g, &piece[i])
 			}
 			return nil
 		})
@@ -86,14 +89,15 @@ func (f *Frontier) NoteContents(ctx context.Context, cs []Content) error {
 	return nil
 }
 
-func (g group) noteContent(c *Content) {
-	pg := g.part(c.Partition)
+// Note remembers a first capture in a group of the writer's, who calls it.
+func (k *Captures) Note(g *commit.Group, c *Content) {
+	pg := g.Part(c.Partition)
 	if !pg.State.Serves() {
 		return
 	}
 	key := layout.AppendContentKey(nil, c.Digest)
 	if pg.Live.Payloads.IsNew(c.Digest) {
-		pg.firstContent(key, c)
+		k.first(pg, key, c)
 		return
 	}
 	if b, known := pg.Get(key); known {
@@ -103,23 +107,23 @@ func (g group) noteContent(c *Content) {
 		}
 		return
 	}
-	pg.firstContent(key, c)
+	k.first(pg, key, c)
 }
 
-// firstContent adds a payload that is not known.
-func (pg part) firstContent(key []byte, c *Content) {
-	if pg.State.Counters.Contents >= pg.f.o.ContentsPerPartition {
-		pg.forgetContent(key)
+// first adds a payload that is not known.
+func (k *Captures) first(pg *commit.Part, key []byte, c *Content) {
+	if pg.State.Counters.Contents >= k.most {
+		forget(pg, key)
 	}
 	pg.Set(key, layout.EncodeContent(&c.Original))
 	pg.State.Counters.Contents++
 	pg.Live.Payloads.Learn(c.Digest)
 }
 
-// forgetContent deletes the payload behind key, or the first of all. One that the
+// forget deletes the payload behind key, or the first of all. One that the
 // group itself has written or deleted is passed over: the bound may be exceeded by
 // as many as one group adds, until later ones find them.
-func (pg part) forgetContent(key []byte) {
+func forget(pg *commit.Part, key []byte) {
 	snap, ok := pg.Group.Snapshot()
 	if !ok {
 		return

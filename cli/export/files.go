@@ -1,0 +1,50 @@
+package export
+
+import (
+	"context"
+
+	"crawlnode/api/client"
+	"crawlnode/cli/command"
+	"crawlnode/cli/pagefiles"
+	"crawlnode/cli/remote"
+)
+
+// FilesVerb writes the newest capture of each URL as a file.
+type FilesVerb struct {
+	remote.Flags `embed:""`
+	Output       string   `short:"o" required:"" group:"output" placeholder:"DIR" help:"The folder to write to: a new or an empty one, or that of an earlier run, which goes on."`
+	DataDir      []string `name:"data-dir" sep:"none" group:"output" placeholder:"DIR" help:"Read the archive in this node's data directory instead of asking a node; the node need not run; repeatable."`
+}
+
+// Help gives the examples of the verb and says what it writes.
+func (*FilesVerb) Help() string {
+	return command.Examples("crawlnode export files --data-dir crawlnode-data/n1 --output site", "crawlnode export files --addr 127.0.0.1:27305 --output site") + `
+
+The newest capture of each URL becomes a file by host and path. Links to what was
+saved are relative, all others absolute; DIR/manifest.jsonl has a line for each
+URL. The same command again writes what is new, or goes on where it was stopped.`
+}
+
+// Run writes the files.
+func (v *FilesVerb) Run(ctx context.Context, env *command.Env) int {
+	src, err := pagefiles.DataDirs(v.DataDir)
+	if err != nil {
+		return env.Fail(command.ExitUsage, "--data-dir: %v", err)
+	}
+	out, code := pagefiles.Open(env, v.Output, v.DataDir...)
+	if code != command.ExitOK {
+		return code
+	}
+	defer out.Close()
+	const resume = "the same command"
+	if len(v.DataDir) == 0 {
+		asked := v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+			code = out.Write(ctx, pagefiles.Cluster{Client: c}, resume)
+			return nil
+		})
+		return max(asked, code)
+	}
+	ctx, cancel := env.UntilSignal(ctx)
+	defer cancel()
+	return out.Write(ctx, src, resume)
+}

@@ -1,0 +1,176 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"crawlnode/api/client"
+	"crawlnode/cli/command"
+	"crawlnode/cli/remote"
+	"crawlnode/crawl"
+	"crawlnode/store/archive"
+	"crawlnode/store/newest"
+	"crawlnode/store/readback"
+)
+
+// Verbs are the verbs that write what a crawl has left behind.
+type Verbs struct {
+	CDXJ    CDXJVerb    `cmd:"" name:"cdxj" help:"Write the index of all captures of the cluster."`
+	Files   FilesVerb   `cmd:"" name:"files" help:"Write the pages as files, with relative links."`
+	Parquet ParquetVerb `cmd:"" name:"parquet" help:"Write captures, pages or links as Parquet files, for SQL."`
+	WACZ    WACZVerb    `cmd:"" name:"wacz" help:"Write the archive as one WACZ file, for viewers."`
+	Bulk    BulkVerb    `cmd:"" name:"bulk" help:"Write the pages for OpenSearch or Elasticsearch (_bulk)."`
+	JSONL   JSONLVerb   `cmd:"" name:"jsonl" help:"Write the pages for Meilisearch or Typesense (JSON lines)."`
+}
+
+// Help gives the examples of the verbs.
+func (*Verbs) Help() string { return (*CDXJVerb)(nil).Help() }
+
+// from says where captures are read.
+type from struct {
+	remote.Flags `embed:""`
+	DataDir      []string `name:"data-dir" sep:"none" group:"output" placeholder:"DIR" help:"Read the archive in this node's data directory instead of asking a node; the node need not run; repeatable."`
+}
+
+// source has the captures of a crawl.
+type source interface {
+	readback.Source
+	// WriteIndex writes the lines of the index, sorted and each once.
+	WriteIndex(ctx context.Context, out io.Writer) error
+	Record(ctx context.Context, ref crawl.ArchiveRef) (*archive.Record, error)
+}
+
+// cluster is a source: a running cluster.
+type cluster struct {
+	readback.Cluster
+	client *client.Client
+}
+
+func (c cluster) WriteIndex(ctx context.Context, out io.Writer) error {
+	return c.client.CopyIndex(ctx, out)
+}
+
+func (c cluster) Record(ctx context.Context, ref crawl.ArchiveRef) (*archive.Record, error) {
+	return c.Read(ctx, &crawl.ArchiveReport{File: ref.File, Offset: ref.Offset, Length: ref.Length})
+}
+
+// folders are the folders of WARC files of the data directories.
+func (f *from) folders() (readback.Folders, error) {
+	var all readback.Folders
+	for _, dir := range f.DataDir {
+		warc := filepath.Join(dir, "warc")
+		if info, err := os.Stat(warc); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("%s has no folder warc: give the data directory of a node that stores pages", dir)
+		}
+		all = append(all, warc)
+	}
+	return all, nil
+}
+
+// run calls f with the source, until a signal comes, and returns the exit code.
+func (f *from) run(ctx context.Context, env *command.Env, fn func(ctx context.Context, src source) error) int {
+	if len(f.DataDir) == 0 {
+		return f.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+			return fn(ctx, cluster{readback.Cluster{Node: c}, c})
+		})
+	}
+	dirs, err := f.folders()
+	if err != nil {
+		return env.Fail(command.ExitUsage, "--data-dir: %v", err)
+	}
+	ctx, cancel := env.UntilSignal(ctx)
+	defer cancel()
+	switch err := fn(ctx, dirs); {
+	case err == nil:
+		return command.ExitOK
+	case ctx.Err() != nil:
+		return env.Fail(command.ExitInterrupted, "interrupted")
+	default:
+		return env.Fail(remote.ExitCode(err), "%v", err)
+	}
+}
+
+// spool keeps an index in a nameless file, from its start.
+func spool(ctx context.Context, src source) (*os.File, error) {
+	f, err := os.CreateTemp("", "crawlnode-index-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if err := src.WriteIndex(ctx, f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	return f, err
+}
+
+// unread counts the captures that could not be read, and keeps what was wrong with the first.
+type unread struct {
+	count int64
+	first error
+}
+
+func (u *unread) note(e *archive.Entry, err error) {
+	if u.count++; u.first == nil {
+		u.first = fmt.Errorf("%s: %w", e.URL, err)
+	}
+}
+
+// err is an error if any could not be read: what was written is not all there is.
+func (u *unread) err() error {
+	if u.count == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d captures could not be read and are left out, the first: %w", u.count, u.first)
+}
+
+// eachPage calls fn with the newest version of each HTML page. A capture that cannot be read is noted in left.
+func eachPage(ctx context.Context, src source, left *unread, fn func(e *archive.Entry, p *readback.Page) error) error {
+	index, err := spool(ctx, src)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = index.Close() }()
+	return newest.Each(index, func(e *archive.Entry) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if !newest.IsPage(e) {
+			return nil
+		}
+		page, err := load(ctx, src, e)
+		if err != nil {
+			left.note(e, err)
+			return nil
+		}
+		if !page.IsHTML() {
+			return nil
+		}
+		return fn(e, page)
+	})
+}
+
+// load reads the page of an entry.
+func load(ctx context.Context, src source, e *archive.Entry) (*readback.Page, error) {
+	record, err := src.Record(ctx, e.Ref)
+	if err != nil {
+		return nil, err
+	}
+	return readback.Of(ctx, src, record)
+}
+
+// isRedirect reports whether an answer has a Location that is followed.
+func isRedirect(status int) bool {
+	return status >= 300 && status < 400 && status != http.StatusNotModified
+}
+
+// software names this program in what is written.
+func software(env *command.Env) string { return "crawlnode/" + strings.TrimSpace(env.Version) }

@@ -1,0 +1,95 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"time"
+
+	"crawlnode/api/client"
+	"crawlnode/api/plaintext"
+	"crawlnode/cli/command"
+	"crawlnode/cli/remote"
+	"crawlnode/store/readback"
+)
+
+// Verb shows archived pages in a browser.
+type Verb struct {
+	remote.Flags `embed:""`
+	Paths        []string `arg:"" optional:"" name:"path" help:"Data directories, folders of WARC files, and WARC files; without any a running node is asked (--addr)."`
+	Listen       string   `default:"127.0.0.1:27299" group:"output" placeholder:"ADDR" help:"Where pages are shown, on loopback."`
+}
+
+// Help gives the examples of the verb and says what it shows.
+func (*Verb) Help() string {
+	return command.Examples("crawlnode replay crawlnode-data/n1", "crawlnode replay crawl-00000.warc.gz crawl-00001.warc.gz", "crawlnode replay --addr 127.0.0.1:27295") + `
+
+Pages as they were, from the archive alone: links, pictures and style sheets lead
+to their captures nearest in time, and nothing is loaded from the web. Scripts do
+not run. /web/TIME/URL shows a URL at a time, /timemap/link/URL lists its captures;
+Memento clients (RFC 7089) can ask too. It serves until it is interrupted.`
+}
+
+// Run serves until a signal comes.
+func (v *Verb) Run(ctx context.Context, env *command.Env) int {
+	host, _, err := net.SplitHostPort(v.Listen)
+	if ip, ipErr := netip.ParseAddr(host); err != nil || ipErr != nil || !ip.IsLoopback() {
+		return env.Fail(command.ExitUsage, "--listen: %s must be an address on loopback with a port, such as 127.0.0.1:27299: whoever can reach it reads the archive", v.Listen)
+	}
+	if len(v.Paths) > 0 && v.Addr != "" {
+		return env.Fail(command.ExitUsage, "name data directories or WARC files, or a running node with --addr, not both")
+	}
+	if len(v.Paths) == 0 {
+		return v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+			if _, err := c.Status(ctx, true); err != nil {
+				return err
+			}
+			return v.serve(ctx, env, cluster{readback.Cluster{Node: c}, c})
+		})
+	}
+	temp, err := os.MkdirTemp("", "crawlnode-replay-")
+	if err != nil {
+		return env.Fail(command.ExitStorage, "%v", err)
+	}
+	defer func() { _ = os.RemoveAll(temp) }() // it is in the system's folder of temporary files
+	dirs, err := openPaths(v.Paths, temp)
+	if err != nil {
+		return env.Fail(command.ExitUsage, "%v", err)
+	}
+	ctx, cancel := env.UntilSignal(ctx)
+	defer cancel()
+	if err := v.serve(ctx, env, dirs); err != nil {
+		return env.Fail(command.ExitError, "%v", err)
+	}
+	return command.ExitOK
+}
+
+// serve serves until ctx ends.
+func (v *Verb) serve(ctx context.Context, env *command.Env, src source) error {
+	l, err := net.Listen("tcp", v.Listen)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	fmt.Fprintln(env.Stdout, plaintext.Escape("replay: http://"+l.Addr().String()+"/"))
+	srv := &http.Server{Handler: &server{src}, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(l) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if srv.Shutdown(grace) != nil {
+		_ = srv.Close() // readers had two seconds
+	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

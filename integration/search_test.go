@@ -1,0 +1,188 @@
+package integration
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/simweb"
+)
+
+// search asks a node.
+func (n *node) search(query string) (r crawl.SearchReport, err error) {
+	return r, n.decode("/api/v1/search?"+url.Values{"query": {query}}.Encode(), &r)
+}
+
+// searchable waits until every node finds all documents, and says so: the counts of the index are exact, and every
+// answer covers all of it.
+func (c *cluster) searchable(within time.Duration, documents int64) {
+	c.t.Helper()
+	until(c.t, within, func() string {
+		for _, n := range c.living() {
+			var s struct{ Index crawl.IndexStatus }
+			if err := n.decode("/status", &s); err != nil {
+				return fmt.Sprintf("%s: %v", n.name, err)
+			}
+			r, err := n.search(allPages)
+			if err != nil {
+				return fmt.Sprintf("%s: %v", n.name, err)
+			}
+			if s.Index.Documents != documents || s.Index.Waiting != 0 || r.Coverage != 1 {
+				return fmt.Sprintf("%s: index %+v, coverage %v, total %d, want %d documents", n.name, s.Index, r.Coverage, r.Total, documents)
+			}
+		}
+		return ""
+	})
+}
+
+// allPages is a word of each page of the synthetic web.
+const allPages = "page"
+
+// firstTen are the first results of a question, which must be the same on every node.
+func (c *cluster) firstTen(query string) (links []string) {
+	c.t.Helper()
+	for i, n := range c.living() {
+		r, err := n.search(query)
+		if err != nil {
+			c.t.Fatalf("%s: %v", n.name, err)
+		}
+		var own []string
+		for _, h := range r.Results {
+			own = append(own, h.Link)
+		}
+		if i > 0 && !slices.Equal(own, links) {
+			c.t.Errorf("%q: %s finds\n%s\nand the first node\n%s", query, n.name, strings.Join(own, "\n"), strings.Join(links, "\n"))
+		}
+		links = own
+	}
+	return links
+}
+
+// Three nodes index what they crawl. Each page that is done is in the index once, and every node answers alike: at the end of the
+// crawl, after a node was killed and its disk is gone, after another one has joined, and after one has left.
+func TestSearchOutlivesItsNodes(t *testing.T) {
+	needsProcesses(t)
+	t.Parallel()
+	web, srv := serveSimweb(t, simweb.Config{Seed: 71, Hosts: 20, PagesPerHost: 15, Skew: -1, Delay: 5 * time.Millisecond, LinksPerPage: 15, PageBytes: 6000})
+	c := simCluster(t, srv, 5*time.Millisecond, "--index", "on", "--partitions", "512")
+	c.addReady(3)
+	c.converged(30 * time.Second)
+	c.nodes[0].seed(web.Seeds()...)
+	c.finished(2 * time.Minute)
+	documents := c.documents()
+	c.searchable(time.Minute, documents)
+	ten := c.firstTen(allPages)
+	if len(ten) != 10 {
+		t.Errorf("%d results on the first page: %v", len(ten), ten)
+	}
+	for _, h := range ten {
+		c.firstTen(`"` + strings.TrimPrefix(h, "http://") + `" ` + allPages)
+	}
+	c.whole(time.Minute)
+
+	killed := c.nodes[2]
+	killed.signal(syscall.SIGKILL)
+	<-killed.done
+	if err := os.RemoveAll(killed.dir); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	c.searchable(2*time.Minute, documents)
+	t.Logf("%d documents; coverage is 1 again after %v", documents, time.Since(began).Round(10*time.Millisecond))
+	c.firstTen(allPages)
+
+	c.add().ready()
+	c.converged(time.Minute)
+	c.searchable(2*time.Minute, documents)
+	c.whole(time.Minute)
+	leaver := c.nodes[1]
+	leaver.signal(syscall.SIGTERM)
+	if code := leaver.exit(t, leaveTime); code != 0 {
+		t.Errorf("the node that leaves ends with exit code %d\n%s", code, tail(leaver.log, 10))
+	}
+	c.converged(time.Minute)
+	c.searchable(2*time.Minute, documents)
+	c.firstTen(allPages)
+	c.stop()
+}
+
+// documents counts the pages that are done and were delivered, by the list of URLs. Every page of a synthetic web without
+// quirks is HTML.
+func (c *cluster) documents() (n int64) {
+	c.t.Helper()
+	for _, u := range c.living()[0].lines("state=done&status=2xx") {
+		if !strings.HasSuffix(u, ".xml") && !strings.HasSuffix(u, ".txt") {
+			n++
+		}
+	}
+	if n == 0 {
+		c.t.Fatal("no page is done")
+	}
+	return n
+}
+
+// lines are the URLs of a list.
+func (n *node) lines(query string) (urls []string) {
+	n.c.t.Helper()
+	code, body, err := n.get("/api/v1/urls?format=csv&" + query)
+	if err != nil || code != http.StatusOK {
+		n.c.t.Fatalf("list: status %d, %v", code, err)
+	}
+	for line := range strings.Lines(string(body)) {
+		if u, _, ok := strings.Cut(line, ","); ok && strings.HasPrefix(u, "http") {
+			urls = append(urls, u)
+		}
+	}
+	return urls
+}
+
+// A kill in the middle of a crawl costs the index nothing: after the restart it is exact.
+func TestIndexIsExactAfterAKill(t *testing.T) {
+	needsProcesses(t)
+	t.Parallel()
+	web, srv := serveSimweb(t, simweb.Config{Seed: 72, Hosts: 12, PagesPerHost: 25, Skew: -1, Delay: 20 * time.Millisecond, LinksPerPage: 15, PageBytes: 6000})
+	c := simCluster(t, srv, 20*time.Millisecond, "--index", "on", "--partitions", "512")
+	c.addReady(1)
+	n := c.nodes[0]
+	n.seed(web.Seeds()...)
+	for _, pages := range []int{60, 150} {
+		atPage(t, web, pages)
+		n.signal(syscall.SIGKILL)
+		<-n.done
+		n.start()
+		n.ready()
+	}
+	c.finished(2 * time.Minute)
+	c.searchable(time.Minute, c.documents())
+	if code, _, err := n.get("/api/v1/search?query=%20"); code != http.StatusBadRequest || err != nil {
+		t.Errorf("an empty query is answered with %d, %v", code, err)
+	}
+	if code, body, err := n.get("/search?query=" + allPages); code != http.StatusOK || err != nil || !strings.Contains(string(body), "archived copy") {
+		t.Errorf("the search page: %d, %v", code, err)
+	}
+	c.stop()
+}
+
+// Without an index nothing is written, and a question is refused with the remedy.
+func TestNoIndexCostsNothing(t *testing.T) {
+	needsProcesses(t)
+	t.Parallel()
+	_, srv := serveSimweb(t, simweb.Config{Seed: 73, Hosts: 1, PagesPerHost: 1})
+	c := simCluster(t, srv, 0)
+	c.addReady(1)
+	code, body, err := c.nodes[0].get("/api/v1/search?query=x")
+	if err != nil || code != http.StatusConflict || !strings.Contains(string(body), "index=on") {
+		t.Errorf("a question is answered with %d, %v: %s", code, err, body)
+	}
+	if _, err := os.Stat(c.nodes[0].dir + "/index"); !os.IsNotExist(err) {
+		t.Errorf("the folder of the index is there: %v", err)
+	}
+	c.stop()
+}

@@ -1,0 +1,171 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"crawlnode/crawl"
+	"crawlnode/simweb"
+)
+
+// TestSinksUnderKills sends the results of three nodes to a message server, which is stopped for a while, and kills a node and starts
+// it again. Each page that was answered arrives, and repeats are counted.
+func TestSinksUnderKills(t *testing.T) {
+	needsProcesses(t)
+	t.Parallel()
+	const delay = 50 * time.Millisecond
+	web, srv := serveSimweb(t, simweb.Config{Seed: 97, Hosts: 18, PagesPerHost: 20, Skew: -1, Delay: delay})
+	queue := newMessageServer(t)
+	c := simCluster(t, srv, delay, "--partitions", "512", "--sink", "nats://"+queue.addr+"/crawl.pages")
+	c.addReady(3)
+	c.converged(time.Minute)
+	c.nodes[0].seed(web.Seeds()...)
+	until(t, time.Minute, func() string {
+		if n := queue.stored(); n < 40 {
+			return fmt.Sprintf("%d messages", n)
+		}
+		return ""
+	})
+	queue.stop()
+	c.nodes[1].signal(syscall.SIGKILL)
+	<-c.nodes[1].done
+	until(t, time.Minute, func() string { // the crawl goes on without it
+		var s crawl.Status
+		if err := c.nodes[0].decode("/status", &s); err != nil {
+			return err.Error()
+		}
+		if len(s.Output.Sinks) != 1 || s.Output.Sinks[0].ErrorsTotal == 0 || s.Output.Sinks[0].Error == nil {
+			return fmt.Sprintf("sinks %+v", s.Output.Sinks)
+		}
+		return ""
+	})
+	c.nodes[1].start()
+	c.nodes[1].ready()
+	queue.start()
+	c.finished(3 * time.Minute)
+	c.stop() // sends the rest
+
+	arrived := map[string]int{}
+	for _, line := range queue.read(t) {
+		var page struct{ URL string }
+		if err := json.Unmarshal(line, &page); err != nil {
+			t.Fatal(err)
+		}
+		arrived[page.URL]++
+	}
+	pages, missing, twice := reachable(web), 0, 0
+	for _, u := range pages {
+		switch n := arrived[u]; {
+		case n == 0:
+			missing++
+			t.Errorf("%s has not arrived", u)
+		case n > 1:
+			twice++
+		}
+	}
+	if twice > 50 { // what the kill repeats: visits under way, and lines since the last cursor
+		t.Errorf("%d pages arrived twice", twice)
+	}
+	t.Logf("%d pages, %d missing, %d twice", len(pages), missing, twice)
+}
+
+// messageServer is a NATS server with a stream on disk.
+type messageServer struct {
+	t    *testing.T
+	dir  string
+	addr string
+	port int
+	srv  *server.Server
+}
+
+func newMessageServer(t *testing.T) *messageServer {
+	t.Helper()
+	m := &messageServer{t: t, dir: t.TempDir(), port: freePort(t)}
+	m.addr = fmt.Sprintf("127.0.0.1:%d", m.port)
+	m.start()
+	t.Cleanup(func() { m.stop() })
+	m.use(func(ctx context.Context, js jetstream.JetStream) error {
+		_, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "PAGES", Subjects: []string{"crawl.pages"}})
+		return err
+	})
+	return m
+}
+
+func (m *messageServer) start() {
+	m.t.Helper()
+	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: m.port, JetStream: true, StoreDir: m.dir, NoSigs: true, NoLog: true})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	go srv.Start()
+	if !srv.ReadyForConnections(slack(10 * time.Second)) {
+		m.t.Fatal("the message server does not start")
+	}
+	m.srv = srv
+}
+
+func (m *messageServer) stop() {
+	m.srv.Shutdown()
+	m.srv.WaitForShutdown()
+}
+
+func (m *messageServer) use(do func(context.Context, jetstream.JetStream) error) {
+	m.t.Helper()
+	conn, err := nats.Connect("nats://" + m.addr)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(m.t.Context(), slack(10*time.Second))
+	defer cancel()
+	if err := do(ctx, js); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// stored counts the messages of the stream.
+func (m *messageServer) stored() (n uint64) {
+	m.t.Helper()
+	m.use(func(ctx context.Context, js jetstream.JetStream) error {
+		s, err := js.Stream(ctx, "PAGES")
+		if err != nil {
+			return err
+		}
+		n = s.CachedInfo().State.Msgs
+		return nil
+	})
+	return n
+}
+
+// read returns all messages.
+func (m *messageServer) read(t *testing.T) (lines [][]byte) {
+	t.Helper()
+	total := m.stored()
+	m.use(func(ctx context.Context, js jetstream.JetStream) error {
+		c, err := js.OrderedConsumer(ctx, "PAGES", jetstream.OrderedConsumerConfig{})
+		if err != nil {
+			return err
+		}
+		for uint64(len(lines)) < total {
+			msg, err := c.Next(jetstream.FetchMaxWait(slack(10 * time.Second)))
+			if err != nil {
+				return fmt.Errorf("message %d of %d: %w", len(lines), total, err)
+			}
+			lines = append(lines, msg.Data())
+		}
+		return nil
+	})
+	return lines
+}

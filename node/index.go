@@ -1,0 +1,55 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/node/indexer"
+	"crawlnode/peer"
+)
+
+// This file fits package indexer to the rest of the node.
+
+func (n *Node) openIndexer() {
+	n.indexer = indexer.New(indexer.Options{Self: n.id, Dir: n.dir.Join("index"), Store: n.front, Rules: n.indexRules, Partitions: n.partitions,
+		Holders: n.holdersOf, Documents: func() int64 { return n.peers.Texts() + n.front.Totals().Texts }, Now: time.Now, Log: n.log,
+		Call: func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
+			reply, err := peer.Call(ctx, n.pool, n.target(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Search)
+			return reply.GetPayload(), err
+		}})
+	n.searcher = indexer.NewSearcher(n.indexer)
+}
+
+func (n *Node) indexRules() indexer.Rules {
+	b := n.doc.Current()
+	version, excludes := b.Indexed(n.spread.Stamp().ScopeHash, n.doc.Seeds)
+	return indexer.Rules{On: b.Doc.Settings.Index, Version: version, Excludes: excludes}
+}
+
+// holdersOf are the members that have a partition, the holder first.
+func (n *Node) holdersOf(p crawl.Partition) []crawl.NodeID {
+	ids := []crawl.NodeID{n.peers.Holder(p)}
+	if m, _ := n.front.Meta(p); m.State == frontier.Holder {
+		ids[0] = n.id
+	}
+	if t := n.members.Snapshot().Table; t != nil {
+		ids = append(append(ids, t.Owner(p)), t.Replicas(p)...)
+	}
+	return ids
+}
+
+// Search answers a question over the whole cluster: indexer.Searcher.Search.
+func (n *Node) Search(ctx context.Context, q crawl.SearchQuery) (*crawl.SearchReport, error) {
+	if ok, _ := n.Ready(); !ok {
+		return nil, ErrNotReady
+	}
+	return n.searcher.Search(ctx, q)
+}
+
+// Search answers another member out of this node's index.
+func (h handler) Search(ctx context.Context, _ string, req *peer.Envelope) (*peer.Envelope, error) {
+	payload, err := h.node.indexer.Serve(ctx, req.Payload)
+	return &peer.Envelope{Payload: payload}, err
+}

@@ -1,0 +1,218 @@
+package indexer
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"crawlnode/crawl"
+	"crawlnode/node/fanout"
+	"crawlnode/store/search"
+)
+
+// gather is the nodes as one source, for one question. One node answers for each partition: the holder, else another one
+// that has it. Its methods are called one after the other.
+type gather struct {
+	x      *Indexer
+	failed map[crawl.NodeID]bool // are not asked
+	shares map[crawl.NodeID][]uint32
+	// broken are nodes that have failed in this question.
+	broken             map[crawl.NodeID]bool
+	documents, covered int64
+	coveredBy          map[crawl.NodeID]int64
+	unanswered         int // partitions that nobody answers for
+	found              map[string]crawl.NodeID
+}
+
+func newGather(x *Indexer, failed map[crawl.NodeID]bool) *gather {
+	return &gather{x: x, failed: failed, broken: map[crawl.NodeID]bool{}, found: map[string]crawl.NodeID{}, coveredBy: map[crawl.NodeID]int64{}}
+}
+
+// candidate is the first node that has a partition and was not tried for it.
+func (g *gather) candidate(p uint32, tried map[uint32][]crawl.NodeID) crawl.NodeID {
+	for _, id := range g.x.o.Holders(crawl.Partition(p)) {
+		if id != "" && !g.failed[id] && !g.broken[id] && !slices.Contains(tried[p], id) {
+			return id
+		}
+	}
+	return ""
+}
+
+// Statistics of the first call decides who answers for what.
+func (g *gather) Statistics(ctx context.Context, q search.Question) (search.Statistics, error) {
+	var sum search.Statistics
+	if g.shares != nil {
+		for _, a := range g.ask(ctx, g.shares, call{Step: stepStatistics, Plan: search.Plan{Question: q}}) {
+			if a.Err == nil && a.Value.Statistics != nil {
+				sum.Add(*a.Value.Statistics)
+			}
+		}
+		return sum, ctx.Err()
+	}
+	g.shares = map[crawl.NodeID][]uint32{}
+	tried := map[uint32][]crawl.NodeID{}
+	left := make([]uint32, g.x.o.Partitions())
+	for p := range left {
+		left[p] = uint32(p)
+	}
+	for round := 0; len(left) > 0 && round < 3; round++ {
+		shares := map[crawl.NodeID][]uint32{}
+		var next []uint32
+		for _, p := range left {
+			id := g.candidate(p, tried)
+			if id == "" {
+				next = append(next, p)
+				continue
+			}
+			tried[p] = append(tried[p], id)
+			shares[id] = append(shares[id], p)
+		}
+		for _, a := range g.ask(ctx, shares, call{Step: stepStatistics, Plan: search.Plan{Question: q}}) {
+			if a.Err != nil || a.Value.Statistics == nil {
+				next = append(next, shares[a.Node]...)
+				continue
+			}
+			next = append(next, g.take(a.Node, shares[a.Node], a.Value, &sum)...)
+		}
+		left = next
+	}
+	g.unanswered = len(left)
+	return sum, ctx.Err()
+}
+
+// take takes a node's statistics, and returns the partitions that it does not have. The words of a node count once.
+func (g *gather) take(id crawl.NodeID, asked []uint32, r *reply, sum *search.Statistics) []uint32 {
+	g.documents += r.Documents
+	g.covered += r.Covered
+	g.coveredBy[id] += r.Covered
+	missing := map[uint32]bool{}
+	for _, p := range r.Missing {
+		missing[p] = true
+	}
+	s := *r.Statistics
+	if len(g.shares[id]) > 0 {
+		s = search.Statistics{Held: s.Held}
+	}
+	for _, p := range asked {
+		if !missing[p] {
+			g.shares[id] = append(g.shares[id], p)
+		}
+	}
+	sum.Add(s)
+	return r.Missing
+}
+
+// Ask asks each node for its share.
+func (g *gather) Ask(ctx context.Context, p search.Plan) (search.Answer, error) {
+	var answers []search.Answer
+	for _, a := range g.ask(ctx, g.shares, call{Step: stepAsk, Plan: p}) {
+		if a.Err != nil || a.Value.Answer == nil {
+			continue
+		}
+		for _, h := range a.Value.Answer.Hits {
+			g.found[h.URL] = a.Node
+		}
+		answers = append(answers, *a.Value.Answer)
+	}
+	return search.Join(p.Depth, answers...), ctx.Err()
+}
+
+// Show asks the nodes that have found the URLs.
+func (g *gather) Show(ctx context.Context, p search.Plan, urls []string) (results []search.Result, err error) {
+	of := map[crawl.NodeID][]string{}
+	shares := map[crawl.NodeID][]uint32{}
+	for _, u := range urls {
+		id := g.found[u]
+		of[id] = append(of[id], u)
+		shares[id] = g.shares[id]
+	}
+	for _, a := range g.askEach(ctx, shares, func(id crawl.NodeID) call { return call{Step: stepShow, Plan: p, URLs: of[id]} }) {
+		if a.Err == nil {
+			results = append(results, a.Value.Results...)
+		}
+	}
+	return results, ctx.Err()
+}
+
+func (g *gather) ask(ctx context.Context, shares map[crawl.NodeID][]uint32, c call) []fanout.Answer[crawl.NodeID, *reply] {
+	return g.askEach(ctx, shares, func(crawl.NodeID) call { return c })
+}
+
+// askEach calls the nodes, each for its share, and notes who has failed.
+func (g *gather) askEach(ctx context.Context, shares map[crawl.NodeID][]uint32, c func(crawl.NodeID) call) []fanout.Answer[crawl.NodeID, *reply] {
+	var nodes []crawl.NodeID
+	for id, share := range shares {
+		if len(share) > 0 && !g.broken[id] {
+			nodes = append(nodes, id)
+		}
+	}
+	slices.Sort(nodes)
+	answers := fanout.Ask(nodes, func(id crawl.NodeID) (*reply, error) {
+		ctx, cancel := context.WithTimeout(ctx, callTime)
+		defer cancel()
+		one := c(id)
+		one.Plan.Partitions = shares[id]
+		return g.one(ctx, id, &one)
+	})
+	for _, a := range answers {
+		if a.Err != nil {
+			g.broken[a.Node] = true
+			g.x.o.Log.Debug("a node has not answered a question", "node", a.Node, "error", a.Err)
+		}
+	}
+	return answers
+}
+
+// one asks one node, which may be this one.
+func (g *gather) one(ctx context.Context, id crawl.NodeID, c *call) (*reply, error) {
+	if id == g.x.o.Self {
+		return g.x.answer(ctx, c)
+	}
+	payload, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	b, err := g.x.o.Call(ctx, id, payload)
+	if err != nil {
+		return nil, err
+	}
+	var r reply
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// lost reports whether a node has failed that answers for partitions.
+func (g *gather) lost() bool {
+	for id := range g.broken {
+		if len(g.shares[id]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// coverage is the share of indexed documents that the answer covers. Of partitions that nobody answers for, what the
+// nodes last said of the whole tells the number.
+func (g *gather) coverage() float64 {
+	total := g.documents
+	if g.unanswered > 0 {
+		total = max(total, g.x.o.Documents())
+		if total == g.documents { // whoever had them is not known: a share of the partitions then
+			if n := g.x.o.Partitions(); n > g.unanswered {
+				total = max(1, g.documents*int64(n)/int64(n-g.unanswered))
+			} else {
+				return 0
+			}
+		}
+	}
+	if total == 0 {
+		return 1
+	}
+	covered := g.covered
+	for id := range g.broken {
+		covered -= g.coveredBy[id]
+	}
+	return float64(covered) / float64(total)
+}

@@ -1,0 +1,149 @@
+package indexer
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/store/search"
+)
+
+const (
+	// roundEvery is the pause between rounds when all is in the index, retryEvery the one after an error.
+	roundEvery = time.Second
+	retryEvery = 5 * time.Second
+	// roundDocuments and roundBytes of text bound what a round holds in memory.
+	roundDocuments = 1000
+	roundBytes     = 8 << 20
+	// servedAtOnce bounds the calls of nodes, this one included, that are answered at a time.
+	servedAtOnce = 16
+)
+
+// Indexer keeps the index of this node. New makes it; Run does the work.
+type Indexer struct {
+	o     Options
+	slots chan struct{} // each call that uses the index has one; who closes the index takes all
+
+	mu      sync.Mutex // guards what follows; held for moments
+	index   Index      // nil: not open
+	on      bool
+	cursors cursors
+	behind  time.Time // since when something waits; zero: nothing does
+	times   latencies
+
+	unpack *unpacker // of Run
+}
+
+// OpenSearch opens an index of store/search.
+func OpenSearch(dir string, log *slog.Logger) (Index, bool, error) {
+	x, repair, err := search.Open(dir, search.Options{Log: log})
+	if err != nil {
+		return nil, false, err
+	}
+	return x, repair.Damaged() || x.Size().Documents == 0, nil
+}
+
+// New makes an Indexer; the index is opened by Run, when it is on.
+func New(o Options) *Indexer {
+	if o.Open == nil {
+		o.Open = func(dir string) (Index, bool, error) { return OpenSearch(dir, o.Log) }
+	}
+	return &Indexer{o: o, slots: make(chan struct{}, servedAtOnce), cursors: cursors{Partitions: map[crawl.Partition]*cursor{}}}
+}
+
+// On reports whether this node answers questions.
+func (x *Indexer) On() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.on && x.index != nil
+}
+
+// Run keeps the index up to date until ctx ends, then closes it. An index that cannot be written delays no crawl: it is
+// tried again, and the status says how far it is behind.
+func (x *Indexer) Run(ctx context.Context) error {
+	defer x.close()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		wait, began := roundEvery, x.o.Now()
+		more, err := x.step(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			x.o.Log.Error("the index could not be brought up to date; it is tried again", "error", err)
+			wait = retryEvery
+		case more:
+			// Half of one processor at the most: the crawl comes first, and what waits is safe.
+			wait = min(max(x.o.Now().Sub(began), 0), retryEvery)
+		}
+		timer.Reset(wait)
+	}
+}
+
+// step does one round, if the index is on.
+func (x *Indexer) step(ctx context.Context) (more bool, err error) {
+	rules := x.o.Rules()
+	x.mu.Lock()
+	x.on = rules.On
+	open := x.index != nil
+	x.mu.Unlock()
+	if !rules.On {
+		return false, nil
+	}
+	if !open {
+		if err := x.open(); err != nil {
+			return false, err
+		}
+	}
+	return x.round(ctx, &rules)
+}
+
+// open opens the index. When it has lost something, everything is read again.
+func (x *Indexer) open() error {
+	if x.unpack == nil {
+		u, err := newUnpacker()
+		if err != nil {
+			return err
+		}
+		x.unpack = u
+	}
+	index, fresh, err := x.o.Open(x.o.Dir)
+	if err != nil {
+		return err
+	}
+	c, known := readCursors(x.o.Dir)
+	if fresh || !known {
+		if err := forgetCursors(x.o.Dir); err != nil {
+			_ = index.Close()
+			return err
+		}
+		c = cursors{Partitions: map[crawl.Partition]*cursor{}}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.index, x.cursors = index, c
+	return nil
+}
+
+// close waits for the calls that use the index, and closes it.
+func (x *Indexer) close() {
+	x.mu.Lock()
+	index := x.index
+	x.index = nil
+	x.mu.Unlock()
+	if index == nil {
+		return
+	}
+	for range cap(x.slots) {
+		x.slots <- struct{}{}
+	}
+	if err := index.Close(); err != nil {
+		x.o.Log.Error("the index could not be closed", "error", err)
+	}
+}

@@ -1,0 +1,82 @@
+package outputs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/node/datadir"
+	"crawlnode/node/uploads"
+	"crawlnode/store/archive"
+	"crawlnode/store/upload"
+)
+
+// openUploads begins to copy finished files to an object store, if one is given.
+func (o *Outputs) openUploads() error {
+	target, keep, ok, err := o.o.Config.UploadTarget()
+	if !ok || err != nil {
+		return err
+	}
+	store, err := upload.NewS3(target, nil)
+	if err != nil {
+		return datadir.Usage(fmt.Errorf("--upload: %w", err))
+	}
+	if o.uploads, err = uploads.Open(uploads.Options{Dir: o.o.Dir.Path(), Node: o.o.Node, Cluster: o.o.Cluster, Target: target, Keep: keep, Store: store, Followed: len(o.o.Config.Sinks) > 0, Log: o.o.Log}); err != nil {
+		return datadir.Failed("open the list of uploads", err)
+	}
+	o.archive = uploadedArchive{o.archive, o.uploads}
+	return nil
+}
+
+// Run copies finished files until ctx ends. Without --upload there is nothing to do.
+func (o *Outputs) Run(ctx context.Context) error {
+	if o.uploads == nil {
+		return nil
+	}
+	if err := o.uploads.Run(ctx); err != nil {
+		return datadir.Failed("copy finished files to the object store", err)
+	}
+	return nil
+}
+
+// lastUploads bounds how long the end of a node waits for the store.
+const lastUploads = 10 * time.Minute
+
+// finishUploads copies the files that were finished by the end. The node's own context is over by then.
+func (o *Outputs) finishUploads() error {
+	ctx, cancel := context.WithTimeout(context.Background(), lastUploads)
+	defer cancel()
+	return o.uploads.Finish(ctx)
+}
+
+// Uploads describes the copies.
+func (o *Outputs) Uploads(now time.Time) crawl.UploadStatus {
+	if o.uploads == nil {
+		return crawl.UploadStatus{}
+	}
+	return o.uploads.Status(now)
+}
+
+// Away opens a record that no running node has, in the object store.
+func (o *Outputs) Away(ctx context.Context, file string, offset int64) (*archive.Member, error) {
+	if o.uploads == nil {
+		return nil, archive.ErrNoCapture
+	}
+	return o.uploads.Away(ctx, file, offset)
+}
+
+// uploadedArchive is an archive of which files may lie in the object store.
+type uploadedArchive struct {
+	Archive
+	uploads *uploads.Uploads
+}
+
+func (a uploadedArchive) WriteRange(out io.Writer, r crawl.IndexRange) error {
+	return a.uploads.WriteRange(a.Archive, out, r)
+}
+
+func (a uploadedArchive) OpenMember(file string, offset int64) (*archive.Member, error) {
+	return a.uploads.OpenMember(a.Archive, file, offset)
+}

@@ -1,0 +1,239 @@
+package uploads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/store/upload"
+)
+
+// lookEvery is how often the folders are looked through.
+const lookEvery = 2 * time.Second
+
+// lastFailures is how many failures in a row end the last round, when the node ends.
+const lastFailures = 3
+
+// Store is an object store: *upload.S3.
+type Store interface {
+	// Put stores a file and verifies it.
+	Put(ctx context.Context, key string, f io.ReaderAt, size int64) (tag string, err error)
+	// Open opens an object. upload.ErrMissing: there is none.
+	Open(ctx context.Context, key string) (r io.ReaderAt, size int64, err error)
+}
+
+// Options are what the package needs. All but Log are required.
+type Options struct {
+	Dir      string // the data directory
+	Node     crawl.NodeID
+	Cluster  func() string // the cluster's id; "": it is not known yet
+	Target   upload.Target
+	Keep     upload.Keep
+	Store    Store
+	Followed bool // the lists of pages are read from the disk by others: they stay
+	Log      *slog.Logger
+}
+
+// Uploads keeps the store up to date. Open makes it.
+type Uploads struct {
+	o       Options
+	journal *upload.Journal
+	every   time.Duration
+
+	known          atomic.Pointer[string] // the cluster's id
+	queued, failed atomic.Int64
+	oldest         atomic.Int64 // when the oldest queued file was finished, in Unix nanoseconds; 0: none is queued
+}
+
+// Open reads what was sent before.
+func Open(o Options) (*Uploads, error) {
+	j, err := upload.OpenJournal(filepath.Join(o.Dir, "uploads.jsonl"))
+	if err != nil {
+		return nil, fmt.Errorf("the list of uploads: %w", err)
+	}
+	u := &Uploads{o: o, journal: j, every: lookEvery}
+	if _, err := u.look(); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return u, nil
+}
+
+// cluster is the cluster's id, also when the node has ended; "" until it is known.
+func (u *Uploads) cluster() string {
+	if id := u.known.Load(); id != nil {
+		return *id
+	}
+	id := u.o.Cluster()
+	if id != "" {
+		u.known.Store(&id)
+	}
+	return id
+}
+
+// Status is what a status shows.
+func (u *Uploads) Status(now time.Time) crawl.UploadStatus {
+	s := crawl.UploadStatus{QueuedFiles: u.queued.Load(), BytesTotal: u.journal.Bytes(), FailedTotal: u.failed.Load()}
+	if at := u.oldest.Load(); at != 0 {
+		s.BehindSeconds = max(0, now.Sub(time.Unix(0, at)).Seconds())
+	}
+	return s
+}
+
+// Run sends files until ctx ends. Its error is one of the disk.
+func (u *Uploads) Run(ctx context.Context) error {
+	for failures := 0; ; {
+		wait := u.every
+		plan, err := u.look()
+		if err == nil {
+			err = u.drop(plan.Drop)
+		}
+		if err != nil {
+			return err
+		}
+		if len(plan.Send) > 0 && u.cluster() != "" {
+			sent, err := u.send(ctx, &plan.Send[0])
+			switch {
+			case err != nil:
+				return err
+			case sent:
+				failures, wait = 0, 0
+			case ctx.Err() == nil:
+				failures++
+				wait = upload.Pause(failures, rand.Float64()) //nolint:gosec // it spreads attempts
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+}
+
+// Finish sends the files that were finished by the end of the node, unless the store is away, and closes the list.
+func (u *Uploads) Finish(ctx context.Context) error {
+	for failures := 0; u.cluster() != "" && failures < lastFailures; {
+		plan, err := u.look()
+		if err == nil {
+			err = u.drop(plan.Drop)
+		}
+		if err != nil || len(plan.Send) == 0 {
+			return errors.Join(err, u.journal.Close())
+		}
+		sent, err := u.send(ctx, &plan.Send[0])
+		if err != nil {
+			return errors.Join(err, u.journal.Close())
+		}
+		if failures++; sent {
+			failures = 0
+		}
+	}
+	if n := u.queued.Load(); n > 0 {
+		u.o.Log.Warn("files were not uploaded: start the node again, which goes on", "files", n)
+	}
+	return u.journal.Close()
+}
+
+// look lists the finished files, and says what is to be done.
+func (u *Uploads) look() (upload.Plan, error) {
+	var files []upload.File
+	for _, folder := range []string{"warc", "derived"} {
+		entries, err := os.ReadDir(filepath.Join(u.o.Dir, folder))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return upload.Plan{}, err
+		}
+		for _, e := range entries {
+			if !finished(folder, e.Name()) || !e.Type().IsRegular() {
+				continue
+			}
+			info, err := e.Info()
+			if errors.Is(err, os.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return upload.Plan{}, err
+			}
+			files = append(files, upload.File{Name: folder + "/" + e.Name(), Bytes: info.Size(), Finished: info.ModTime()})
+		}
+	}
+	plan := upload.Make(files, u.journal.Has, u.o.Keep)
+	u.note(plan.Send)
+	return plan, nil
+}
+
+// note keeps the figures of what is queued.
+func (u *Uploads) note(queued []upload.File) {
+	u.queued.Store(int64(len(queued)))
+	if len(queued) == 0 {
+		u.oldest.Store(0)
+		return
+	}
+	u.oldest.Store(queued[0].Finished.UnixNano())
+}
+
+// finished reports whether a file has its final name.
+func finished(folder, name string) bool {
+	ends := []string{".warc.gz", ".warc.zst", ".cdxj"}
+	if folder == "derived" {
+		ends = []string{".jsonl.gz", ".warc.wet.gz"}
+	}
+	for _, end := range ends {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// send copies a file. A failure of the store is counted; the error is one of the disk.
+func (u *Uploads) send(ctx context.Context, file *upload.File) (sent bool, err error) {
+	f, err := os.Open(filepath.Join(u.o.Dir, filepath.FromSlash(file.Name)))
+	if errors.Is(err, os.ErrNotExist) {
+		return true, nil // somebody has removed it
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }()
+	key := u.o.Target.Key(u.cluster(), string(u.o.Node), file.Name)
+	tag, err := u.o.Store.Put(ctx, key, f, file.Bytes)
+	if err != nil {
+		if ctx.Err() == nil {
+			u.failed.Add(1)
+			u.o.Log.Warn("a file could not be uploaded; it stays, and is tried again", "file", file.Name, "bucket", u.o.Target.Bucket, "key", key, "error", err)
+		}
+		return false, nil
+	}
+	u.o.Log.Debug("uploaded", "file", file.Name, "bytes", file.Bytes, "key", key)
+	return true, u.journal.Add(upload.Entry{File: file.Name, Key: key, Bytes: file.Bytes, Tag: tag, At: time.Now().UTC()})
+}
+
+// drop removes files that the store has. One that is followed, or whose size is not what was sent, stays.
+func (u *Uploads) drop(files []upload.File) error {
+	for i := range files {
+		sent, ok := u.journal.Get(files[i].Name)
+		if !ok {
+			panic("BUG: " + files[i].Name + " was to be removed and is not in the store")
+		}
+		if sent.Bytes != files[i].Bytes || u.o.Followed && strings.HasPrefix(files[i].Name, "derived/pages-") {
+			continue
+		}
+		if err := os.Remove(filepath.Join(u.o.Dir, filepath.FromSlash(files[i].Name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package newest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"crawlnode/store/archive"
+)
+
+// maxLine bounds a line of an index.
+const maxLine = 64 << 10
+
+// Each calls fn with the entry of each URL that counts, in the order of the index. An error of fn ends the walk and is
+// returned as it is.
+func Each(index io.Reader, fn func(e *archive.Entry) error) error {
+	var group []archive.Entry // of one key, one of each URL
+	var key []byte
+	flush := func() error {
+		for i := range group {
+			if err := fn(&group[i]); err != nil {
+				return err
+			}
+		}
+		group = group[:0]
+		return nil
+	}
+	in := bufio.NewReaderSize(index, maxLine)
+	for {
+		line, err := in.ReadSlice('\n')
+		if errors.Is(err, io.EOF) {
+			return flush()
+		}
+		if err != nil {
+			return fmt.Errorf("index line %.200q...: %w", line, err)
+		}
+		e, err := archive.ParseEntry(line)
+		if err != nil {
+			return err
+		}
+		if k, _, _ := bytes.Cut(line, []byte(" ")); !bytes.Equal(k, key) {
+			if err := flush(); err != nil {
+				return err
+			}
+			key = append(key[:0], k...)
+		}
+		group = replace(group, &e)
+	}
+}
+
+// replace puts an entry in the place of an older one of its URL, if it counts more.
+func replace(group []archive.Entry, e *archive.Entry) []archive.Entry {
+	i := slices.IndexFunc(group, func(o archive.Entry) bool { return o.URL == e.URL })
+	switch {
+	case i < 0:
+		return append(group, *e)
+	case passing(group[i].Status) == passing(e.Status), passing(group[i].Status):
+		group[i] = *e // lines of a key come by time
+	}
+	return group
+}
+
+// passing reports whether an answer says nothing of the page: it is asked for less, it failed, or nothing has changed.
+func passing(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusNotModified || status >= 500 || status < 200
+}
+
+// IsPage reports whether an entry may be an HTML page that was answered: revisits do not say what they are.
+func IsPage(e *archive.Entry) bool {
+	return e.Status >= 200 && e.Status < 300 && (e.Revisit || IsHTML(e.MIME))
+}
+
+// IsHTML reports whether a media type is that of a page.
+func IsHTML(mime string) bool {
+	mime, _, _ = strings.Cut(strings.ToLower(mime), ";")
+	return mime == "text/html" || mime == "application/xhtml+xml"
+}

@@ -1,0 +1,88 @@
+package upload
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// Target is where files go.
+type Target struct {
+	Bucket, Prefix string // the prefix has no slash at its ends
+	Endpoint       string // host:port, or "" for Amazon S3
+	Plain          bool   // http, not https
+	Region         string
+	Lookup         string // path, dns or "": chosen by the endpoint
+	SSE            string // AES256, aws:kms or ""
+	KMSKey         string
+}
+
+// ParseTarget reads s3://bucket/prefix?options and the endpoint's URL.
+func ParseTarget(text, endpoint string) (Target, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "s3" || u.Host == "" || u.User != nil || u.Fragment != "" {
+		return Target{}, fmt.Errorf("%q must be s3://BUCKET/PREFIX; credentials come from the environment (AWS_ACCESS_KEY_ID) or ~/.aws/credentials", text)
+	}
+	t := Target{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/")}
+	options, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return t, fmt.Errorf("%q: %w", text, err)
+	}
+	for name, values := range options {
+		value := values[len(values)-1]
+		switch {
+		case name == "region":
+			t.Region = value
+		case name == "lookup" && (value == "path" || value == "dns"):
+			t.Lookup = value
+		case name == "sse" && (value == "AES256" || value == "aws:kms"):
+			t.SSE = value
+		case name == "kms-key":
+			t.KMSKey = value
+		default:
+			return t, fmt.Errorf("%q: %s=%s is none of region=NAME, lookup=path|dns, sse=AES256|aws:kms, kms-key=ID", text, name, value)
+		}
+	}
+	if endpoint == "" {
+		return t, nil
+	}
+	e, err := url.Parse(endpoint)
+	if err != nil || e.Host == "" || e.Scheme != "http" && e.Scheme != "https" || strings.Trim(e.Path, "/") != "" || e.RawQuery != "" {
+		return t, fmt.Errorf("the endpoint %q must be http://HOST:PORT or https://HOST:PORT", endpoint)
+	}
+	t.Endpoint, t.Plain = e.Host, e.Scheme == "http"
+	return t, nil
+}
+
+// Key is the key of a file of a node; name is folder/file.
+func (t *Target) Key(cluster, node, name string) string {
+	key := cluster + "/" + node + "/" + name
+	if t.Prefix != "" {
+		key = t.Prefix + "/" + key
+	}
+	return key
+}
+
+// Keep says which files stay on the disk once they were sent.
+type Keep struct {
+	All   bool  // everything
+	Index bool  // the indexes
+	Bytes int64 // the newest files, so many bytes; 0: none
+}
+
+// ParseKeep reads all, index, none, or a size by parse.
+func ParseKeep(text string, parse func(string) (int64, error)) (Keep, error) {
+	switch text {
+	case "", "all":
+		return Keep{All: true, Index: true}, nil
+	case "index":
+		return Keep{Index: true}, nil
+	case "none":
+		return Keep{}, nil
+	}
+	n, err := parse(text)
+	if err != nil || n <= 0 {
+		return Keep{}, fmt.Errorf("%q must be all, index, none, or how much stays, such as 50GiB", text)
+	}
+	return Keep{Index: true, Bytes: n}, nil
+}
