@@ -7,7 +7,8 @@
 //	seeds    hand URLs to a running cluster    nodes   list, drain, forget
 //	urls     why one is crawled or not; list   hosts   one host's queue and politeness
 //	scope    try a URL against the rules       pause   and resume the crawl
-//	export   the index of all captures         doctor  what keeps a node from working
+//	export   what the crawl has left behind    doctor  what keeps a node from working
+//	replay   archived pages in a browser       cat     what was stored of a URL
 //	config   the settings, and their origin    stop    ends a node, or all of a cluster
 //	keygen, completion, version
 //

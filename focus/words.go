@@ -165,7 +165,7 @@ func (w *words) rune() (r rune, size int, kind runeKind) {
 	}
 	r, size = utf8.DecodeRune(w.text[w.at:])
 	kind = kindOf(r, size)
-	if kind == letter {
+	if kind == letter || kind == number { // Roman numerals have cases
 		r = unicode.ToLower(r)
 	}
 	return r, size, kind

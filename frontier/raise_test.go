@@ -1,8 +1,10 @@
 package frontier
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -40,11 +42,15 @@ func (m *model) raise() {
 	}
 	n, err := m.r.Raise(m.t.Context(), p, rises)
 	m.r.must(err)
+	after := map[string]crawl.Record{}
 	for raw, old := range before {
-		u, now := m.urls[raw], m.r.record(raw)
-		if now.Band == old.Band && now.Seq == old.Seq {
-			continue
+		if now := m.r.record(raw); now.Band != old.Band || now.Seq != old.Seq {
+			after[raw] = now
 		}
+	}
+	inOrder := slices.SortedFunc(maps.Keys(after), func(a, b string) int { return cmp.Compare(after[a].Seq, after[b].Seq) })
+	for _, raw := range inOrder { // those of one queue stand in the order of their numbers
+		u, old, now := m.urls[raw], before[raw], after[raw]
 		n--
 		m.clock++
 		u.raised++

@@ -56,7 +56,8 @@ func illustrated(t *testing.T) (site string, asked *atomic.Int64, version *atomi
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		w.Header().Set("Set-Cookie", "a=b")
-		kind, body := "text/html; charset=utf-8", ""
+		var body string
+		kind := "text/html; charset=utf-8"
 		switch r.URL.Path {
 		case "/":
 			body = fmt.Sprintf(`<!doctype html><title>v%d</title><link rel=stylesheet href="/style.css?a=1&amp;b=2"><p id=p>version %d</p><img id=i src="img/dot.png?x='y'&z=(1)"><a id=a href="/next#there">next</a>`+

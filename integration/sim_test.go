@@ -124,6 +124,7 @@ func scheduleOf(t *testing.T, seed uint64, name string) schedule {
 	if name == "" {
 		p := plan(seed)
 		p.space(seed)
+		p.revisit(seed)
 		return p
 	}
 	for _, c := range simCases {

@@ -136,7 +136,7 @@ func newSimulation(t *testing.T, dir string, seed uint64, plan schedule) *simula
 	s := &simulation{t: t, dir: dir, seed: seed, sync: plan.sync, sound: plan.sound, pace: plan.pace, ambush: newAmbush(), net: simnet.New(seed), web: web, members: map[string]*simMember{},
 		cut: map[[2]string]int{}, seeds: newSeedBook(web.spares()), rights: newRightsJudge(web), plan: plan, force: map[int]func(){}, happened: map[string]int{}, heirs: map[string]heir{}}
 	s.net.SetNameTTL(plan.ttl)
-	web.judge.spaced = plan.spaced
+	web.judge.spaced, web.again, web.judge.least = plan.spaced, plan.again, plan.again.soonest()
 	web.owner = s.net.NameAt
 	s.net.Watch(func(from, _ string) { s.ambush.saw(sends, from) })
 	var addrs []netip.Addr
@@ -245,6 +245,7 @@ func (s *simulation) config(m *simMember) config.Config {
 	if s.plan.spaced > 0 {
 		c.IPDelay = &s.plan.spaced
 	}
+	s.plan.again.set(&c)
 	c.Join = s.joinList(m)
 	if s.plan.few {
 		c.Fetchers = 1

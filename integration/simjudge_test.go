@@ -34,6 +34,7 @@ type simJudge struct {
 	pages   int        // distinct answered pages
 	spare   int        // of these, on spare hosts
 	spaced  time.Duration
+	least   time.Duration              // between two visits of a page; 0: there is only one
 	last    map[netip.Addr]*simRequest // by address
 	blind   []trouble                  // times in which a node cannot know that time has passed
 }
@@ -304,8 +305,10 @@ func (j *simJudge) coverage(troubles []trouble) (repeats int) {
 		var lines []string
 		for _, r := range v.log {
 			if old := last[r.path]; old != nil && r.answered() {
-				repeats++
-				if !r.blind && !excused(old, r, troubles) {
+				if !j.due(old, r) {
+					repeats++
+				}
+				if !r.blind && !j.due(old, r) && !excused(old, r, troubles) {
 					lines = append(lines, fmt.Sprintf("I4: %s: %v: fetched again: %v", h.name, old, r))
 				}
 			}

@@ -122,6 +122,7 @@ type schedule struct {
 	ttl    time.Duration // of the names' answers
 	few    bool          // one fetcher a node
 	spaced time.Duration // --ip-delay; 0: the default, none
+	again  simRevisits   // --recrawl and its intervals
 	faults []fault
 }
 

@@ -87,7 +87,11 @@ func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
 	s.run(plan.faults)
 	s.calm()
 	s.converges()
-	if s.finished(10 * time.Minute) {
+	switch {
+	case plan.again.on():
+		s.revisited()
+		s.swept(2 * time.Minute)
+	case s.finished(10 * time.Minute):
 		s.note("finished")
 		s.swept(2 * time.Minute)
 		s.cashRests(10 * time.Minute)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"crawlnode/crawl"
 )
 
 // did notes that something has happened to the cluster.
@@ -16,7 +18,8 @@ func (s *simulation) did(kind faultKind) { s.happened[string(kind)]++ }
 // traits are what a schedule is beside its faults, for the table of shares.
 func (p schedule) traits() []string {
 	traits := []string{fmt.Sprintf("nodes at first: %d", p.first)}
-	for trait, so := range map[string]bool{"--sync": p.sync, "nodes have names": p.named, "all have one --join": p.listed} {
+	for trait, so := range map[string]bool{"--sync": p.sync, "nodes have names": p.named, "all have one --join": p.listed,
+		"--recrawl fixed": p.again.mode == crawl.RecrawlFixed, "--recrawl adaptive": p.again.mode == crawl.RecrawlAdaptive} {
 		if so {
 			traits = append(traits, trait)
 		}

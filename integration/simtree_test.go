@@ -28,6 +28,7 @@ type treeWeb struct {
 	byName map[string]*treeHost
 	judge  *simJudge
 	owner  func(netip.Addr) string // the node that has an address
+	again  simRevisits             // how pages change
 }
 
 // treeHost is one host.
@@ -255,6 +256,7 @@ func (w *treeWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		}
 	}
 	status, location, body := w.answer(h, path, log.asked)
+	status, body = w.again.version(rw, r, status, body)
 	if location != "" {
 		rw.Header().Set("Location", location)
 	}

@@ -47,6 +47,12 @@ func TestRevisitsAtAFixedInterval(t *testing.T) {
 	if next := s.Freshness.NextDueAt; next == nil || s.Bottleneck.Cause != crawl.BottleneckNothingDue {
 		t.Errorf("waiting: %+v, %+v", s.Freshness, s.Bottleneck)
 	}
+	until(t, patience, func() string { // some pages may have become due meanwhile
+		if r, err := n.CrawlConfig(t.Context()); err != nil || r.State != crawl.CrawlWaiting {
+			return fmt.Sprintf("GET /api/v1/crawl says %s, %v", r.State, err)
+		}
+		return ""
+	})
 	known := web.Progress()
 	until(t, patience, func() string {
 		if f := statusOf(t, n.Node).Freshness; f.RevisitsTotal < int64(3*known) || f.UnchangedTotal == 0 || f.ChangedTotal == 0 || f.NotModifiedTotal == 0 {

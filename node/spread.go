@@ -46,7 +46,7 @@ func (h handler) Crawl(_ context.Context, _ string, req *peer.CrawlRequest) (*pe
 
 // CrawlConfig shows the crawl's settings that this node has now.
 func (n *Node) CrawlConfig(context.Context) (crawl.CrawlReport, error) {
-	return n.doc.Current().Doc.Report(), nil
+	return n.report.Crawl(), nil
 }
 
 // ChangeCrawl changes settings on all members: spread.Spreader.ChangeSettings.

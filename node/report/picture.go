@@ -14,6 +14,16 @@ func (r *Reporter) Status(nodeOnly bool) *crawl.Status {
 	return status.Merge(r.Picture(time.Now(), nodeOnly))
 }
 
+// Crawl shows the crawl's settings that this node has now, and the state that Status shows.
+func (r *Reporter) Crawl() crawl.CrawlReport {
+	p := r.Picture(time.Now(), true)
+	c := p.Doc.Report()
+	if p.Waits {
+		c.State = crawl.CrawlWaiting
+	}
+	return c
+}
+
 // Picture gathers what a status is made of; nodeOnly: of this node alone.
 func (r *Reporter) Picture(now time.Time, nodeOnly bool) status.Picture {
 	snap := r.Members.Snapshot()

@@ -152,7 +152,7 @@ func (c *counter) suggestions(w string) map[string]int64 {
 
 // mistakes is the number of letters of a word that may be wrong.
 func mistakes(w string) int {
-	n := 0
+	var n int
 	switch letters := len([]rune(w)); {
 	case letters < 3 || strings.ContainsAny(w, "0123456789"):
 		return 0

@@ -50,3 +50,27 @@ func BenchmarkMaskNumbers(b *testing.B) {
 		buf = MaskNumbers(buf[:0], text)
 	}
 }
+
+// FuzzMaskNumbers compares eight bytes at a time with one.
+func FuzzMaskNumbers(f *testing.F) {
+	for _, s := range []string{"", "no numbers at all here", "1,234.5 at 12:30:59", "a1b22\xb2\xb9\xff0", "12345678 1234567", "......./:;"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var want []byte
+		for i := 0; i < len(text); {
+			if c := text[i]; !digit(c) {
+				want = append(want, c)
+				i++
+				continue
+			}
+			for i < len(text) && (digit(text[i]) || i+1 < len(text) && separator(text[i]) && digit(text[i+1])) {
+				i++
+			}
+			want = append(want, '0')
+		}
+		if got := MaskNumbers(nil, text); !bytes.Equal(got, want) {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	})
+}

@@ -147,7 +147,7 @@ func (s *Scanner) signs() {
 // of "l'eau". It is true when the word that was read is such a beginning.
 func (s *Scanner) apostrophe(letters int) bool {
 	rest := s.text[s.at:]
-	n := 0
+	var n int
 	switch {
 	case len(rest) > 1 && rest[0] == '\'':
 		n = 1

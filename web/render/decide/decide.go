@@ -1,0 +1,89 @@
+package decide
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Verdict is whether a page is rendered, and the reason for a reader.
+type Verdict struct {
+	Render bool
+	Reason string
+}
+
+// Signs is what the HTML of a page shows.
+type Signs struct {
+	TextBytes int    // of text that a reader would see
+	Scripts   int    // elements
+	EmptyRoot string // the id of an element that an application fills, "" for none
+	Noscript  bool   // asks for JavaScript
+	Framework string // whose mark is there, "" for none
+	HashBang  bool   // in the address
+}
+
+// littleText is how much text a page may have and still be thought of as empty.
+const littleText = 200
+
+var (
+	emptyRoot = regexp.MustCompile(`(?i)<(?:div|main|section)\s[^>]{0,200}\bid=["']?(app|root|main|__next|__nuxt|___gatsby|application|svelte|q-app)["']?[^>]{0,200}>\s*(?:<!--[^<]{0,100}-->\s*)?</(?:div|main|section)>`)
+	noscript  = regexp.MustCompile(`(?is)<noscript[^>]{0,200}>(.{0,900}?)</noscript`)
+	asks      = regexp.MustCompile(`(?i)\b(?:enable|requires?|needs?|turn on|activate)\b[^<]{0,60}\bJavaScript\b`)
+	script    = regexp.MustCompile(`(?i)<script[\s>]`)
+)
+
+// marks are those of frameworks that build pages in the browser.
+var marks = []struct{ mark, framework string }{
+	{"window.$docsify", "docsify"}, {"ng-app", "AngularJS"}, {"<app-root>", "Angular"}, {"data-reactroot", "React"},
+	{"data-v-app", "Vue"}, {"data-ember", "Ember"}, {"ng-version=", "Angular"},
+}
+
+// maxLook is how much of a page is looked at.
+const maxLook = 1 << 20
+
+// Look reads the signs of a page. textBytes is the length of its text as the parser of pages found it.
+func Look(body []byte, textBytes int, url string) Signs {
+	body = body[:min(len(body), maxLook)]
+	s := Signs{TextBytes: textBytes, Scripts: len(script.FindAllIndex(body, 100)), Noscript: asksForScripts(body), HashBang: strings.Contains(url, "#!")}
+	if m := emptyRoot.FindSubmatch(body); m != nil {
+		s.EmptyRoot = string(m[1])
+	}
+	for _, m := range marks {
+		if bytes.Contains(body, []byte(m.mark)) {
+			s.Framework = m.framework
+			break
+		}
+	}
+	return s
+}
+
+// asksForScripts reports whether a noscript asks for JavaScript. The first few are enough: others are pixels.
+func asksForScripts(body []byte) bool {
+	for _, m := range noscript.FindAllSubmatch(body, 10) {
+		if asks.Match(m[1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Auto decides by the signs alone. The strongest sign is the reason.
+func Auto(s Signs) Verdict {
+	little := s.TextBytes < littleText
+	switch {
+	case s.Scripts == 0:
+		return Verdict{false, "the page has no script"}
+	case s.EmptyRoot != "" && little:
+		return Verdict{true, fmt.Sprintf("the root #%s of an application is empty", s.EmptyRoot)}
+	case s.Noscript && little:
+		return Verdict{true, "its noscript asks for JavaScript"}
+	case s.HashBang:
+		return Verdict{true, "its address has a hash-bang"}
+	case s.Framework != "" && little:
+		return Verdict{true, fmt.Sprintf("it has the marks of %s and %d bytes of text", s.Framework, s.TextBytes)}
+	case little:
+		return Verdict{true, fmt.Sprintf("%d bytes of text beside %d scripts", s.TextBytes, s.Scripts)}
+	}
+	return Verdict{false, fmt.Sprintf("%d bytes of text are there without scripts", s.TextBytes)}
+}

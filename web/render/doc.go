@@ -1,0 +1,38 @@
+// Package render shows pages to a browser and returns what it made of them: the DOM, the text, the
+// links, the routes of scripts.
+//
+// A [Pool] has one process of Chromium with several tabs. It starts with the first page, is renewed
+// after [Config.PagesPerBrowser] pages, after a crash, after a tab that does not close and when its
+// processes need more than [Config.MemoryBytes]. Each page has a browser context of its own, so no
+// cookie, storage or service worker passes from one page to the next.
+//
+// # The browser has no network
+//
+// The browser is driven by a pipe. Its requests are answered over that pipe by package render: the
+// page itself from what the crawl has fetched ([Page.Response]), each sub-resource by the caller's
+// [Fetcher], which fetches it by the rules of the crawl or refuses it. Whatever the interception does
+// not see (web sockets, preconnects, requests of workers) meets a proxy whose name does not resolve;
+// loopback is not exempt from that proxy, and no other name resolves. Where the system permits it
+// (root with CAP_SYS_ADMIN), the process has a network namespace without interfaces as well.
+//
+// Navigation away from the page is aborted and returned among [Result.Links]. Frames, windows,
+// downloads, dialogs and printing are refused.
+//
+// # Limits
+//
+// [Pool.Render] returns within [Config.Timeout] plus [Grace]. At the time-out the page is read as it
+// is; a page that cannot be read any more (an endless script) is [ErrTimeout]. The links, the text, the DOM,
+// the requests and the bytes of a page have limits of their own (limits.go).
+//
+// # What is left behind
+//
+// Nothing. The processes of a browser are a process group, killed at its end; the kernel kills the
+// browser with the process that started it; and [New] kills the processes that still use a profile
+// below [Config.Dir], and removes the profiles. So one directory belongs to one pool.
+//
+// Queues: callers of Render wait for one of [Config.Tabs] slots (unbounded, the caller bounds them);
+// requests of a page wait in a channel of maxOpenRequests (what exceeds it is refused).
+//
+// No node uses the package yet: the flags, the polite Fetcher and the records of rendered pages are to come
+// (docs/decisions/0240). This package decides neither which pages are rendered (package decide) nor what may be fetched.
+package render

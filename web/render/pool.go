@@ -1,0 +1,179 @@
+package render
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// Find returns the path of the browser: the one given, or the first that is installed.
+func Find(given string) (string, error) {
+	names := []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"}
+	if given != "" {
+		names = []string{given}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	if given != "" {
+		return "", fmt.Errorf("%w: %s is not there or is not a program", ErrNoBrowser, given)
+	}
+	return "", ErrNoBrowser
+}
+
+// Pool renders pages. It may be used by any number of goroutines.
+type Pool struct {
+	cfg   Config
+	slots chan struct{}  // one for each tab in use
+	ended sync.WaitGroup // of browsers
+
+	mu      sync.Mutex // guards what follows; never held while a browser starts or ends
+	now     *browser   // the one that takes pages; nil before the first and after the last has worn out
+	started int
+	closed  bool
+	stats   Stats
+}
+
+// New makes a pool and removes what an earlier one has left in cfg.Dir: processes and profiles. It
+// starts no browser.
+func New(cfg Config) (*Pool, error) {
+	cfg = cfg.withDefaults()
+	if runtime.GOOS != "linux" {
+		return nil, fmt.Errorf("%w (rendering needs Linux, this is %s)", ErrNoBrowser, runtime.GOOS)
+	}
+	path, err := Find(cfg.Browser)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Browser = path
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil {
+		return nil, fmt.Errorf("directory of profiles: %w", err)
+	}
+	killUsers(cfg.Dir)
+	if err := os.RemoveAll(cfg.Dir); err != nil {
+		return nil, fmt.Errorf("removing old profiles of the browser: %w", err)
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("directory of profiles: %w", err)
+	}
+	return &Pool{cfg: cfg, slots: make(chan struct{}, cfg.Tabs)}, nil
+}
+
+// Stats returns the counts.
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.stats
+	s.Busy = len(p.slots)
+	return s
+}
+
+// Render shows page to the browser. It waits for a slot as long as ctx lasts, and then returns within
+// the time-out plus Grace. An error is ErrTimeout, ErrBrowser, ErrClosed or that of ctx.
+func (p *Pool) Render(ctx context.Context, page Page, fetcher Fetcher) (Result, error) {
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	}
+	b, err := p.take()
+	if err != nil {
+		return Result{}, err
+	}
+	begin := time.Now()
+	result, healthy, err := b.render(ctx, p.cfg.Timeout, page, fetcher)
+	result.Duration = time.Since(begin)
+	p.give(b, healthy)
+	p.count(result, err)
+	return result, err
+}
+
+func (p *Pool) count(r Result, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stats.Pages++
+	p.stats.Refused += int64(r.Refused)
+	if err != nil {
+		p.stats.Failed++
+	}
+	if r.TimedOut {
+		p.stats.Timeouts++
+	}
+}
+
+// take returns the browser for one more page, a new one when there is none.
+func (p *Pool) take() (*browser, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
+	if p.now == nil {
+		p.started++
+		if p.started > 1 {
+			p.stats.Restarts++
+		}
+		p.now = newBrowser(p.cfg, filepath.Join(p.cfg.Dir, fmt.Sprint(p.started)))
+		p.ended.Add(1)
+	}
+	p.now.users++
+	p.now.pages++
+	b := p.now
+	if b.pages >= p.cfg.PagesPerBrowser {
+		b.worn, p.now = true, nil
+	}
+	return b, nil
+}
+
+// give returns a browser. The last user of one that takes no more pages ends it; nobody waits for the pages
+// of one that is not healthy.
+func (p *Pool) give(b *browser, healthy bool) {
+	p.mu.Lock()
+	b.users--
+	if !healthy || b.dead() {
+		b.worn = true
+		if p.now == b {
+			p.now = nil
+		}
+	}
+	last := b.worn && b.users == 0
+	p.mu.Unlock()
+	if !healthy {
+		b.kill()
+	}
+	if last {
+		b.end()
+		p.ended.Done()
+	}
+}
+
+// Close ends the browser, and with it the pages that are being rendered, and waits for it.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	b := p.now
+	p.now = nil
+	last := b != nil && b.users == 0
+	if b != nil {
+		b.worn = true
+	}
+	p.mu.Unlock()
+	if b != nil {
+		b.kill()
+	}
+	if last {
+		b.end()
+		p.ended.Done()
+	}
+	p.ended.Wait()
+	killUsers(p.cfg.Dir)
+	_ = os.RemoveAll(p.cfg.Dir) // New does it again
+}

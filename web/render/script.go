@@ -1,0 +1,47 @@
+package render
+
+import "fmt"
+
+// bindingName is the function by which guardScript reports routes; the script hides it from the page.
+const bindingName = "__crawlnodeRoute"
+
+// guardScript runs before the scripts of a page. It reports the routes of pushState and window.open, and
+// removes what would disturb: dialogs, printing, WebRTC, service workers. It is a convenience and no
+// wall: the wall is that the browser has no network.
+var guardScript = fmt.Sprintf(`(() => {
+  const send = window[%[1]q]; delete window[%[1]q];
+  let left = %[2]d;
+  const report = u => { try { if (send && left-- > 0) send(new URL(String(u), document.baseURI).href) } catch (e) {} };
+  for (const name of ["pushState", "replaceState"]) {
+    const real = History.prototype[name];
+    History.prototype[name] = function (s, t, u) { if (u !== undefined && u !== null) report(u); return real.apply(this, arguments) };
+  }
+  addEventListener("hashchange", e => report(e.newURL), true);
+  const set = (o, name, value) => { try { Object.defineProperty(o, name, { value, configurable: false, writable: false }) } catch (e) {} };
+  set(window, "open", u => { if (u) report(u); return null });
+  for (const name of ["alert", "print"]) set(window, name, () => {});
+  set(window, "confirm", () => false); set(window, "prompt", () => null);
+  for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "RTCDataChannel", "WebTransport"]) set(window, name, undefined);
+  try { Object.defineProperty(Navigator.prototype, "serviceWorker", { get: () => undefined }) } catch (e) {}
+})()`, bindingName, maxRoutes)
+
+// lookScript says whether the document is complete, and a value that changes with it.
+const lookScript = `document.readyState + " " + document.getElementsByTagName("*").length + " " + (document.body ? document.body.textContent.length : 0) + " " + location.href`
+
+const scrollScript = `(() => { window.scrollTo(0, document.documentElement ? document.documentElement.scrollHeight : 0); return "" })()`
+
+// readScript reads the page as JSON.
+var readScript = fmt.Sprintf(`(() => {
+  let cut = false;
+  const part = (s, n) => { s = String(s || ""); if (s.length > n) { cut = true; s = s.slice(0, n) } return s.toWellFormed() };
+  const links = [];
+  for (const a of document.querySelectorAll("a[href],area[href]")) {
+    if (links.length >= %[1]d) { cut = true; break }
+    const u = a.href;
+    if (typeof u === "string" && u.length <= %[2]d && /^https?:/.test(u)) links.push(u.toWellFormed()); 
+  }
+  const c = document.querySelector("link[rel~=canonical][href]");
+  const root = document.documentElement;
+  return JSON.stringify({ DOM: "<!DOCTYPE html>" + part(root ? root.outerHTML : "", %[3]d), Text: part(document.body ? document.body.innerText : "", %[4]d),
+    Title: part(document.title, %[5]d), Canonical: c ? part(c.href, %[2]d) : "", Links: links, Cut: cut });
+})()`, maxLinks, maxURL, maxDOM, maxText, maxTitle)
