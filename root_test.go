@@ -509,7 +509,7 @@ var table = []rule{
 		"the command holds no logic",
 	},
 	{
-		[]string{"integration", "integration/simnet", "integration/scale", "integration/linkrank", "integration/mutants", "integration/structure"}, []string{"*", "*/*"},
+		[]string{"integration", "integration/simnet", "integration/scale", "integration/linkrank", "integration/mutants", "integration/searchquality", "integration/structure"}, []string{"*", "*/*"},
 		"the tests of the whole may use everything",
 	},
 }

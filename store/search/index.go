@@ -65,7 +65,7 @@ func Open(dir string, o Options) (*Index, Repair, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	x.stop = stop
 	x.turn <- struct{}{}
-	x.wake <- struct{}{}
+	x.wakeMerger()
 	go x.mergeLoop(ctx)
 	return x, repair, nil
 }
@@ -111,11 +111,16 @@ func (x *Index) publish(parts []*part) error {
 		}
 	}
 	old.release()
+	x.wakeMerger()
+	return nil
+}
+
+// wakeMerger says that there may be something to merge; it may have been said before.
+func (x *Index) wakeMerger() {
 	select {
 	case x.wake <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 // take waits for the turn to change the index.
