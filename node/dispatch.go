@@ -122,10 +122,11 @@ func (n *Node) noteQueued(hosts []frontier.QueuedHost) {
 }
 
 // mayLastTry reports whether only frozen hosts are left in the whole cluster, as
-// far as the members' last blocks tell.
+// far as the members' last blocks tell. A crawl that visits known pages again goes on whatever is left, so
+// its hosts have no last try: their URLs wait for them.
 func (n *Node) mayLastTry() bool {
 	e := n.engine.Load()
-	if e == nil || n.front.Totals().Outbox > 0 || e.moves.Status().Outstanding > 0 {
+	if e == nil || n.settings().Revisits() || n.front.Totals().Outbox > 0 || e.moves.Status().Outstanding > 0 {
 		return false
 	}
 	infos := n.peers.All()

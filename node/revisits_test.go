@@ -28,6 +28,21 @@ func inState(t *testing.T, n *running, state string) *crawl.Status {
 	return s
 }
 
+// TestNoLastTryWithRevisits: hosts that cannot be reached have a last try when nothing else is left. With revisits there is
+// always something left, so their URLs wait.
+func TestNoLastTryWithRevisits(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{crawl.RecrawlOff, crawl.RecrawlFixed, crawl.RecrawlAdaptive} {
+		c := testConfig(t, "alone")
+		revisiting(&c, mode, time.Hour)
+		n := startNode(t, c)
+		converged(t, 1, n)
+		if got := n.mayLastTry(); got != (mode == crawl.RecrawlOff) {
+			t.Errorf("%s: a last try is made: %v", mode, got)
+		}
+	}
+}
+
 // TestRevisitsAtAFixedInterval checks that every page is visited again after the interval and not before, that the
 // crawl waits in between, that revisits can be turned off and on, and that the crawl ends without them.
 func TestRevisitsAtAFixedInterval(t *testing.T) {

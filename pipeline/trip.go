@@ -180,9 +180,11 @@ func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rule
 	if rules.Settings.Revisits() {
 		o.MaxAge = maxAge(resp.Header, resp.Started.Add(resp.Took))
 	}
-	w.p.o.Source.Release(v, crawl.Response{
-		Kind: o.Kind, Requested: true, Took: o.Took, Bytes: o.Bytes, RetryAfter: askedWait(resp.Header, time.Now()),
-	})
+	wait := time.Duration(0)
+	if limited(resp.Status) { // on a page Retry-After has no meaning (RFC 9110, 10.2.3), and a hostile one would hold its host for a year
+		wait = askedWait(resp.Header, time.Now())
+	}
+	w.p.o.Source.Release(v, crawl.Response{Kind: o.Kind, Requested: true, Took: o.Took, Bytes: o.Bytes, RetryAfter: wait})
 	if o.Kind != crawl.Fetched {
 		return w.completeVisit(keep, v, o)
 	}

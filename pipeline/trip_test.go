@@ -66,6 +66,7 @@ func TestKinds(t *testing.T) {
 		{name: "not modified", status: 304},
 		{name: "too many", status: 429, header: "Retry-After: 7", kind: crawl.RateLimited, wait: 7 * time.Second},
 		{name: "unavailable", status: 503, kind: crawl.RateLimited},
+		{name: "a page that asks to be left alone", status: 200, header: "Retry-After: 99999999999", kind: crawl.Fetched},
 		{name: "connect", err: failed(fetcher.Connect), kind: crawl.HostFailed, category: crawl.ErrConnect},
 		{name: "tls", err: failed(fetcher.TLS), kind: crawl.HostFailed, category: crawl.ErrTLS},
 		{name: "blocked", err: failed(fetcher.BlockedAddress), kind: crawl.HostFailed, category: crawl.ErrBlockedAddress, idle: true},

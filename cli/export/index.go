@@ -49,6 +49,10 @@ func write(env *command.Env, output string, f func(io.Writer) error) error {
 	if output == "" || output == "-" {
 		return f(env.Stdout)
 	}
+	output, err := command.PlaceOf(output)
+	if err != nil {
+		return err
+	}
 	part, err := os.OpenFile(output+".part", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err

@@ -123,6 +123,10 @@ func damaged(err error, line *command.Progress) error {
 
 // write replaces the file: a reader sees the old model or the new one.
 func write(path string, b []byte) error {
+	path, err := command.PlaceOf(path)
+	if err != nil {
+		return err
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".focus-*")
 	if err != nil {
 		return err
