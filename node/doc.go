@@ -16,10 +16,9 @@
 //	web/* dnscache │
 //	               └ crawl (nouns), metrics, clusterkey, config
 //
-// The engine knows no cluster, the cluster knows no web; neither imports the other. What a part
-// needs of another one it declares, as an interface or as a function in its Options, and this
-// package fills it in. The adapters are named after the part that asks: linkPeers are the peers
-// as package links sees them.
+// The engine knows no cluster, the cluster knows no web; neither imports the other. What a part needs of another one it declares, as an
+// interface or as a function in its Options, and this package fills it in. The adapters are named after the part that asks: linkPeers are the
+// peers as package links sees them.
 //
 //	package    what it does                                                     fitted in by
 //	access     judges callers of the API; records what they changed             access.go
@@ -45,13 +44,18 @@
 //	network    listeners; a simulation's network                                open.go
 //	orders     operators' orders that end nodes                                 drain.go
 //	outputs    archive and derived files                                        open.go, dispatch.go
+//	preflight  what a start would meet                                          (used by the verbs)
+//	ranking    importance by links: credits between partitions                  ranking.go
 //	report     what this node says of itself: block, health, metrics            status.go
 //	resources  heap, processor time                                             open.go, status.go
 //	revisits   when known pages are visited again                               revisits.go
 //	rotation   the cluster's key is replaced                                    rotation.go
+//	sinks      sends results to other systems                                   open.go, run.go
 //	spread     the crawl document and scope entries on all members              spread.go
 //	status     the status document: pure                                        status.go
+//	tracing    traces of URLs                                                   traces.go
 //	transfer   partitions that come and go                                      transfer.go
+//	uploads    finished files to an object store                                (used by outputs)
 //
 // Calls of other members arrive at handler, one method for each, beside what they serve; serve.go
 // has the list. Orders of operators that are about nodes are in operators.go.
@@ -64,16 +68,13 @@
 // partitions, which a joining node learns from that view. A node fetches nothing before it has taken over the cluster's
 // document (joinCrawl).
 //
-// While it runs, three loops carry the state of the cluster to the parts: followViews (a view goes to
-// handoff only when membership has said whether it needs the full fence; a node that was excluded
-// loses its permits and asks for the document again), followLease (no lease: all fetches end at once),
-// and measure (totals, disk, heap, the end of a change of members).
+// While it runs, three loops carry the state of the cluster to the parts: followViews (a view goes to handoff only when membership has said
+// whether it needs the full fence; a node that was excluded loses its permits and asks for the document again), followLease (no lease: all
+// fetches end at once), and measure (totals, disk, heap, the end of a change of members).
 //
-// Run returns when all has ended, in this order: the fetchers, then everything that calls peers, the
-// listener for other nodes, last the frontier's writer. So nothing that was acknowledged is still on
-// its way when the files close, and a node that finds the port closed may take over. Nothing can call
-// a write back that a dead disk does not answer, so an end that was asked for does not wait for it
-// (lastcall.go).
+// Run returns when all has ended, in this order: the fetchers, then everything that calls peers, the listener for other nodes, last the
+// frontier's writer. So nothing that was acknowledged is still on its way when the files close, and a node that finds the port closed may take
+// over. Nothing can call a write back that a dead disk does not answer, so an end that was asked for does not wait for it (lastcall.go).
 //
 // # The life of a URL
 //
@@ -88,11 +89,10 @@
 //
 // # Who may fetch
 //
-// The dispatcher asks mayFetch before each visit. The pipeline asks again when a request is written:
-// Dispatcher.MayRequest, which asks mayFetch, whether the visit was taken back, and whose turn the address is. mayFetch says yes
-// if the crawl runs, the lease is good, the view lists this boot, and the partition was acquired since
-// this id last joined. Whose turn an address is says the holder of its partition for all nodes, so that right (mayKeep) does
-// not ask whether this node crawls.
+// The dispatcher asks mayFetch before each visit. The pipeline asks again when a request is written: Dispatcher.MayRequest, which asks
+// mayFetch, whether the visit was taken back, and whose turn the address is. mayFetch says yes if the crawl runs, the lease is good, the view
+// lists this boot, and the partition was acquired since this id last joined. Whose turn an address is says the holder of its partition for all
+// nodes, so that right (mayKeep) does not ask whether this node crawls.
 //
 // # A changed document
 //
@@ -156,6 +156,7 @@
 //
 // People, operators, strangers:
 //
+//	files to upload          the disk; low disk pauses the crawl; always, a part begins again
 //	results for sinks        the lists of pages on disk; the disk's limits; always, the last 500 come again
 //	spans of traces          8,192; the next are lost; not needed
 //	events                   1,000; the oldest are forgotten; not needed

@@ -103,10 +103,10 @@ var entries = []Entry{
 		"Mend what the message says. Nothing is lost and the crawl goes on: the results wait in the lists of pages on the node's disk, and are sent when the sink takes them."},
 
 	{Exit, "0", "", "The work is done, or a limit that you set was reached.", "Nothing."},
-	{Exit, "1", "", "An error without a code of its own. The last lines on standard error say which. `crawl`: no seed could be fetched, or the servers answered without a page; a line for each says why.", "Do what the last line says."},
+	{Exit, "1", "", "An error without a code of its own. The last lines on standard error say which: no node answers at `--addr`, for example. `crawl`: no seed could be fetched, or the servers answered without a page; a line for each says why.", "Do what the last line says."},
 	{Exit, "2", "", "A flag, a setting, the configuration file or a seed list is wrong. Each mistake is named.", "Correct what is named. `crawlnode VERB --help` lists the flags."},
 	{Exit, "3", "", "The data directory cannot be used, or the disk failed: permissions, another process in it, a newer data format, an I/O error.", "Do what the last line says. The same command resumes."},
-	{Exit, "4", "", "No node answers, the cluster refuses this node (other key, other cluster, other release), or the order is refused.", "Check `--addr` and `--join`. `crawlnode doctor` with the flags of the node finds most causes."},
+	{Exit, "4", "", "The cluster refuses this node (other key, other cluster, other release), or the order is refused.", "Check `--addr` and `--join`. `crawlnode doctor` with the flags of the node finds most causes."},
 	{Exit, "5", "", "SIGINT or SIGTERM came before the crawl's end.", "Run the same command again: it resumes."},
 	{Exit, "6", "", "A volume has too little space.", "Make room, or choose another `--data-dir`, then run the same command again."},
 	{Exit, "130", "", "A second SIGINT or SIGTERM ended the process at once.", "Run the same command again: it resumes."},

@@ -14,7 +14,8 @@ import (
 var (
 	// ErrCorrupt: the state file is damaged. It must not be replaced by a new
 	// one under the same id: its promises would be lost.
-	ErrCorrupt = errors.New("membership: the state file is damaged")
+	ErrCorrupt = errors.New("membership: the state file membership.json is damaged; no older copy may take its place, since this node has voted since: " +
+		"start it with another --data-dir, and where there are other nodes have them forget it (crawlnode nodes forget NODE)")
 	// ErrForeign: the state file is intact, but not for this node: a newer release
 	// wrote it, or it is another cluster's.
 	ErrForeign = errors.New("membership: the data directory belongs to something else")
