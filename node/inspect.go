@@ -17,83 +17,23 @@ import (
 func (n *Node) openInspector() {
 	n.inspector = inspect.New(inspect.Options{Self: n.id, Documents: n.doc, Store: n.front, Dispatcher: hostsInMemory{n}, Archive: n.outputs.Archive(), Away: n.outputs.Away,
 		Cluster: inspectedCluster{n}, Peers: inspectedPeers{n}, Links: n.ranking.Links, Audit: n.audit.Newest, Partitions: n.ownPartitions})
+	n.Questions = n.inspector.Questions(n.readyNow, n.listedNow)
 }
 
-// Ring puts what every member has beside the table: inspect.Inspector.Ring.
-func (n *Node) Ring(ctx context.Context) (*crawl.RingReport, error) {
+// listedNow says why this node cannot compare tables: no view lists it.
+func (n *Node) listedNow() error {
 	if n.viewNumber() == 0 || n.partitions() == 0 {
-		return nil, ErrNotReady
+		return ErrNotReady
 	}
-	return n.inspector.Ring(ctx)
+	return nil
 }
 
-// ExplainURL tells what the cluster knows of a URL and what the rules say of it: inspect.Inspector.URL.
-func (n *Node) ExplainURL(ctx context.Context, raw string, depth int) (*crawl.URLReport, error) {
-	if ok, _ := n.Ready(); !ok {
-		return nil, ErrNotReady
-	}
-	return n.inspector.URL(ctx, raw, depth)
-}
-
-// DescribeHost tells what politeness knows of a host, and what waits for it: inspect.Inspector.Host.
-func (n *Node) DescribeHost(ctx context.Context, name string) (*crawl.HostReport, error) {
-	if ok, _ := n.Ready(); !ok {
-		return nil, ErrNotReady
-	}
-	return n.inspector.Host(ctx, name)
-}
-
-// Hosts lists the first hosts in an order: inspect.Inspector.Hosts.
-func (n *Node) Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error) {
-	if ok, _ := n.Ready(); !ok {
-		return nil, ErrNotReady
-	}
-	return n.inspector.Hosts(ctx, sort, limit)
-}
-
-// ListURLs reads a page of the URLs that a query wants: inspect.Inspector.List.
-func (n *Node) ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error) {
-	if ok, _ := n.Ready(); !ok {
-		return nil, ErrNotReady
-	}
-	return n.inspector.List(ctx, q)
-}
-
-// Audit lists what all members were asked to change, newest first: inspect.Inspector.Audit.
-func (n *Node) Audit(ctx context.Context, limit int) (crawl.AuditReport, error) {
-	return n.inspector.Audit(ctx, limit)
-}
-
-// WriteIndex writes the index of all members' archives: inspect.Inspector.WriteIndex.
-func (n *Node) WriteIndex(ctx context.Context, out io.Writer) error {
+// readyNow is Ready as an error.
+func (n *Node) readyNow() error {
 	if ok, _ := n.Ready(); !ok {
 		return ErrNotReady
 	}
-	return n.inspector.WriteIndex(ctx, out)
-}
-
-// Captures lists what is stored of a URL: inspect.Inspector.Captures.
-func (n *Node) Captures(ctx context.Context, url string) (*crawl.CapturesReport, error) {
-	if ok, _ := n.Ready(); !ok {
-		return nil, ErrNotReady
-	}
-	return n.inspector.Captures(ctx, url)
-}
-
-// EachCapture walks the index of all members' archives: inspect.Inspector.EachCapture.
-func (n *Node) EachCapture(ctx context.Context, r crawl.IndexRange, fn func(crawl.NodeRef, []byte) error) error {
-	if ok, _ := n.Ready(); !ok {
-		return ErrNotReady
-	}
-	return n.inspector.EachCapture(ctx, r, fn)
-}
-
-// OpenCapture opens a record of any member's archive: inspect.Inspector.OpenCapture.
-func (n *Node) OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error) {
-	if ok, _ := n.Ready(); !ok {
-		return nil, ErrNotReady
-	}
-	return n.inspector.OpenCapture(ctx, file, offset)
+	return nil
 }
 
 // JudgeScope is the scope's verdict on a URL without any cluster: inspect.JudgeScope.

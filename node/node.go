@@ -94,6 +94,8 @@ type Options struct {
 // Node is one crawlnode process. Open makes it, Run does everything, Drain and
 // Stop end it.
 type Node struct {
+	*inspect.Questions // about URLs, hosts and archives
+
 	cfg     config.Config
 	log     *slog.Logger
 	version string

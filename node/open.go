@@ -77,7 +77,7 @@ func Open(o Options) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = n.openData(); err != nil {
+	if n.dir, n.name, err = datadir.OpenNamed(n.cfg.Name, n.cfg.DataDir == "", config.NameFrom, n.cfg.DataDirFor); err != nil {
 		return nil, err
 	}
 	n.openDisk(o.FreeBytes)
@@ -120,32 +120,6 @@ func Open(o Options) (_ *Node, err error) {
 	n.openDrain()
 	n.egress = egress.New(egress.Options{Deny: n.cfg.DenyNet, Allow: n.cfg.AllowNet, Ports: n.cfg.AllowPorts, Listeners: n.listeners(), Interfaces: n.network == nil})
 	return n, nil
-}
-
-// openData locks the data directory. Without --name the name is the host's; when
-// a running node has that directory, the next free of n1, n2... is taken.
-func (n *Node) openData() error {
-	name := n.cfg.Name
-	var err error
-	if name != "" {
-		n.dir, err = datadir.Open(n.cfg.DataDirFor(name))
-		n.name = name
-		return err
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "node"
-	}
-	name = config.NameFrom(host)
-	for i := 1; ; i++ {
-		n.dir, err = datadir.Open(n.cfg.DataDirFor(name))
-		var locked *datadir.LockedError
-		if !errors.As(err, &locked) || n.cfg.DataDir != "" || i > 100 {
-			n.name = name
-			return err
-		}
-		name = fmt.Sprintf("n%d", i)
-	}
 }
 
 // seenEntryShare is how many bytes of --memory stand for one known URL in the cache,

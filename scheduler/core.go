@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/scheduler/timers"
 )
 
 // ActionKind says what the caller must do.
@@ -82,7 +83,7 @@ type Core struct {
 	addrs       map[netip.Addr]*address // only those with a delay
 	widened     time.Time               // when the configured gaps grew last; zero: they never did
 	ready       *bandQueue
-	timers      timers
+	timers      timers.Heap[owner]
 	actions     []Action
 	classes     [numClasses]int
 	bytes       int
@@ -128,7 +129,7 @@ func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
 		name: q.Host, part: q.Partition, state: q.State, robots: q.Robots, acquired: acquired,
 		cursor: q.Next, more: q.More, queued: q.Queued, fresh: crawl.Bands, saved: true,
 	}
-	h.timer.host = h
+	h.timer.Owner.host = h
 	c.believe(now, h)
 	h.insert(believeItems(now, q.Items)...)
 	if len(h.robots) > 0 {
@@ -240,14 +241,14 @@ func (c *Core) NoteQueued(now time.Time, name crawl.Host, band crawl.Band) bool 
 // Advance moves the hosts whose time has come by now. Next does the same.
 func (c *Core) Advance(now time.Time) {
 	c.lookAgain(now)
-	for t := c.timers.due(now); t != nil; t = c.timers.due(now) {
+	for t := c.timers.Due(now); t != nil; t = c.timers.Due(now) {
 		switch {
-		case t.addr != nil:
-			c.passOn(now, t.addr)
-		case c.outstayed(t.host):
-			c.leave(now, t.host)
+		case t.Owner.addr != nil:
+			c.passOn(now, t.Owner.addr)
+		case c.outstayed(t.Owner.host):
+			c.leave(now, t.Owner.host)
 		default:
-			c.place(now, t.host)
+			c.place(now, t.Owner.host)
 		}
 	}
 }
@@ -258,7 +259,7 @@ func (c *Core) outstayed(h *host) bool { return h.status == Dry && !h.hasWork() 
 
 // NextWake returns when Advance must be called next, or the zero time.
 func (c *Core) NextWake() time.Time {
-	at := c.timers.next()
+	at := c.timers.Next()
 	for _, look := range [...]time.Time{c.shares.lookAt, c.shares.lateAt} {
 		if !look.IsZero() && (at.IsZero() || look.Before(at)) {
 			at = look

@@ -462,8 +462,8 @@ func (m *model) check() {
 		if (h.line != nil) != (h.status == Ready || h.status == AddressWait || h.status == OverShare) {
 			m.t.Fatalf("%s is %v, in line %v", name, h.status, h.line != nil)
 		}
-		if (h.timer.index > 0) && h.status != Waiting && h.status != Dry || h.timer.index == 0 && h.status == Waiting {
-			m.t.Fatalf("%s is %v, timer %v", name, h.status, h.timer.index > 0)
+		if h.timer.IsSet() && h.status != Waiting && h.status != Dry || !h.timer.IsSet() && h.status == Waiting {
+			m.t.Fatalf("%s is %v, timer %v", name, h.status, h.timer.IsSet())
 		}
 	}
 	if classes != c.classes || bytes != c.bytes {
