@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -532,11 +533,18 @@ type source struct {
 
 func (s *source) generated() bool { return strings.HasSuffix(s.path, ".pb.go") }
 
-// sources parses every Go file below the root.
+// sources are all Go files below the root. They are parsed once, for all tests: none may change them.
 func sources(t *testing.T) []*source {
 	t.Helper()
-	var all []*source
-	err := fs.WalkDir(os.DirFS("."), ".", func(p string, d fs.DirEntry, err error) error {
+	all, err := parsedOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var parsedOnce = sync.OnceValues(func() (all []*source, err error) {
+	err = fs.WalkDir(os.DirFS("."), ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -550,27 +558,33 @@ func sources(t *testing.T) []*source {
 		if err != nil {
 			return err
 		}
-		all = append(all, parsed(t, p, string(text)))
-		return nil
+		s, err := parse(p, string(text))
+		all = append(all, s)
+		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
+	return all, err
+})
 
 // parsed parses the text of one file.
 func parsed(t *testing.T, p, text string) *source {
 	t.Helper()
+	s, err := parse(p, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func parse(p, text string) (*source, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, p, text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	return &source{
 		path: p, dir: path.Dir(p), test: strings.HasSuffix(p, "_test.go"), file: file, fset: fset,
 		lines: strings.Count(text, "\n"),
-	}
+	}, nil
 }
 
 // rowOf finds the row of a package. A package of test helpers, named like its
