@@ -91,11 +91,12 @@ const (
 	ReasonNotDeleted      = "copies_not_deleted"  // warn: unused copies stay on a node's disk
 	ReasonOverdue         = "revisits_overdue"    // warn: due pages have waited for long
 	ReasonSinkFails       = "sink_fails"          // warn: a sink takes no results; they wait on disk
+	ReasonUploadFails     = "upload_fails"        // warn: the object store takes no files; they wait on disk
 )
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails}
+	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails}
 
 // HealthReason is one problem that needs attention.
 type HealthReason struct {

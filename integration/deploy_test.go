@@ -141,7 +141,8 @@ func missingHere(name string) bool {
 	switch name {
 	case "crawlnode_lease_remaining_seconds", "crawlnode_revisits_due", "crawlnode_revisits_late_seconds", "crawlnode_revisits_price_seconds",
 		"crawlnode_revisits_capacity", "crawlnode_freshness_expected_ratio",
-		"crawlnode_index_documents", "crawlnode_index_bytes", "crawlnode_index_waiting", "crawlnode_index_behind_seconds":
+		"crawlnode_index_documents", "crawlnode_index_bytes", "crawlnode_index_waiting", "crawlnode_index_behind_seconds",
+		"crawlnode_upload_queued_files", "crawlnode_upload_stored_bytes", "crawlnode_upload_behind_seconds":
 		return true
 	}
 	return false

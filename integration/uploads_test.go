@@ -2,12 +2,13 @@ package integration
 
 import (
 	"bytes"
+	"flag"
 	"net/http"
 	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -16,39 +17,84 @@ import (
 	"crawlnode/store/s3test"
 )
 
-// TestUploads: three nodes copy what they finish to a store that fails one request in five, and remove it; one node is killed again and
-// again. In the end every file is in the store once, whole, and each capture is listed and read through any node although no disk
-// has it.
+var uploadKills = flag.Int("uploadkills", 3, "how often TestUploads kills a node")
+
+// uploading starts nodes that copy what they finish to a store, and remove it.
+func (c *cluster) uploading(count int, address string) {
+	c.t.Helper()
+	for range count {
+		n := c.place("--warc-size", "1MiB", "--derive", "pages", "--upload", "s3://bucket/crawls?region=us-east-1", "--upload-endpoint", address, "--keep-local", "none")
+		n.wrap = []string{"env", "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret"}
+		n.start()
+		n.ready()
+	}
+	c.converged(time.Minute)
+}
+
+// faultyUploads makes every fifth request to a store fail, in six ways, until it is told to end. Another body that was stored must be
+// replaced: it counts those, by key.
+type faultyUploads struct {
+	mu      sync.Mutex // guards all below
+	over    bool
+	n       int
+	failed  map[bool]int // requests that store something, and others
+	damaged map[string]int
+}
+
+func (f *faultyUploads) fault(r *http.Request) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	kinds := []string{s3test.Busy, s3test.Reset, s3test.Lost, s3test.Truncated, s3test.WrongTag, s3test.Damaged}
+	if f.n++; f.over || f.n%5 != 0 {
+		return ""
+	}
+	stores := r.Method == http.MethodPut
+	f.failed[stores]++
+	kind := kinds[(f.failed[stores]+4)%len(kinds)] // damaged first
+	if stores && kind == s3test.Damaged {
+		_, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		f.damaged[key]++
+	}
+	return kind
+}
+
+// end ends the faults and returns how often a damaged body was stored, by key.
+func (f *faultyUploads) end() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.over = true
+	return f.damaged
+}
+
+// TestUploads: three nodes copy what they finish to a store that fails one request in five, and remove it; nodes are killed again and
+// again. No file goes from a disk before the store has it. In the end every file is in the store once, whole, and each capture is
+// listed and read through any node although no disk has it.
 func TestUploads(t *testing.T) {
 	needsProcesses(t)
-	t.Setenv("AWS_ACCESS_KEY_ID", "key") // children inherit it
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	t.Parallel()
 	store := s3test.New(t.Cleanup)
-	var faults atomic.Bool
-	faults.Store(true)
-	n := 0
-	kinds := []string{s3test.Busy, s3test.Reset, s3test.Lost, s3test.Truncated, s3test.WrongTag, s3test.Damaged}
-	store.Fault = func(*http.Request) string {
-		if n++; !faults.Load() || n%5 != 0 {
-			return ""
-		}
-		return kinds[n/5%len(kinds)]
+	faults := &faultyUploads{failed: map[bool]int{}, damaged: map[string]int{}}
+	store.Fault = faults.fault
+	config, delay := simweb.Config{Seed: 41, Hosts: 12, PagesPerHost: 60, Skew: -1}, time.Duration(0)
+	if *uploadKills > 3 {
+		config.PagesPerHost, delay = 30**uploadKills, 200*time.Millisecond
 	}
-	web, srv := serveSimweb(t, simweb.Config{Seed: 41, Hosts: 12, PagesPerHost: 60, Skew: -1}.Quirky())
-	c := simCluster(t, srv, 0, "--warc-size", "1MiB", "--derive", "pages", "--upload", "s3://bucket/crawls?region=us-east-1", "--upload-endpoint", store.URL, "--keep-local", "none")
-	c.addReady(3)
-	c.converged(time.Minute)
+	web, srv := serveSimweb(t, config.Quirky())
+	c := simCluster(t, srv, delay)
+	c.uploading(3, store.URL)
+	watched := watchFinished(t, store, c)
 	c.nodes[0].seed(web.Seeds()...)
-	for i := range 3 {
-		atPage(t, web, 60*(i+1))
-		c.nodes[2].signal(syscall.SIGKILL)
-		<-c.nodes[2].done
-		c.nodes[2].start()
-		c.nodes[2].ready()
+	for i := range *uploadKills {
+		atPage(t, web, config.Hosts*config.PagesPerHost*(i+1)/(*uploadKills+1)/3)
+		n := c.nodes[2-i%3]
+		n.signal(syscall.SIGKILL)
+		<-n.done
+		n.start()
+		n.ready()
 	}
-	c.finished(4 * time.Minute)
+	c.finished(4*time.Minute + 30*time.Second*time.Duration(*uploadKills))
 	want := exported(t, c.nodes[0])
-	faults.Store(false)
+	damaged := faults.end()
 	for _, n := range c.nodes { // a start finishes what was open, an end too
 		n.signal(syscall.SIGTERM)
 	}
@@ -60,11 +106,15 @@ func TestUploads(t *testing.T) {
 			}
 		}
 	}
+	files := watched.end()
 	bodies, puts := store.Objects()
 	for key, count := range puts {
-		if count != 1 && !strings.HasSuffix(key, ".cdxj") && count > 2 { // once more, when the answer to the first was lost
-			t.Errorf("%s was stored %d times", key, count)
+		if count != 1+damaged[key] {
+			t.Errorf("%s was stored %d times, damaged %d times", key, count, damaged[key])
 		}
+	}
+	if unseen := len(bodies) - files; unseen < 0 || unseen > len(bodies)/10 { // what came and went between two looks
+		t.Errorf("%d files were seen on the disks, the store has %d", files, len(bodies))
 	}
 	for _, n := range c.nodes {
 		n.start()
@@ -80,25 +130,35 @@ func TestUploads(t *testing.T) {
 	for i := 0; i < len(places); i += max(1, len(places)/100) {
 		checkStored(t, c.nodes[i%3], bodies, places[i])
 	}
-	var s struct {
-		Output struct {
-			Upload struct {
-				Queued int64 `json:"queued_files"`
-				Bytes  int64 `json:"bytes_total"`
-			}
-		}
-	}
-	if err := c.nodes[1].decode("/status", &s); err != nil {
-		t.Fatal(err)
-	}
 	sum := int64(0)
 	for _, b := range bodies {
 		sum += int64(len(b))
 	}
-	if s.Output.Upload.Queued != 0 || s.Output.Upload.Bytes != sum {
-		t.Errorf("the status says %+v, the store has %d bytes", s.Output.Upload, sum)
+	s := c.nodes[1].uploads(t)
+	if s.Queued != 0 || s.Bytes != sum {
+		t.Errorf("the status says %+v, the store has %d bytes", s, sum)
 	}
-	t.Logf("%d objects, %d bytes, %d captures", len(bodies), sum, len(places))
+	t.Logf("%d kills, %d objects, %d seen on the disks, %d damaged on their way, %d bytes, %d captures, load %s",
+		*uploadKills, len(bodies), files, len(damaged), sum, len(places), loadAverage())
+}
+
+// uploadFigures are what a status says of uploads.
+type uploadFigures struct {
+	Queued int64   `json:"queued_files"`
+	Bytes  int64   `json:"bytes_total"`
+	Failed int64   `json:"failed_total"`
+	Behind float64 `json:"behind_seconds"`
+}
+
+func (n *node) uploads(t *testing.T) uploadFigures {
+	t.Helper()
+	var s struct {
+		Output struct{ Upload uploadFigures }
+	}
+	if err := n.decode("/status", &s); err != nil {
+		t.Fatal(err)
+	}
+	return s.Output.Upload
 }
 
 // checkStored: a node reads the record that the object of the file has there.

@@ -55,6 +55,7 @@ type Sample struct {
 
 	Revisits Revisits
 	Index    Index
+	Upload   Upload
 
 	// Archive, derived outputs and disk.
 	WARCFiles         int64 // gauge
@@ -103,6 +104,13 @@ type Index struct {
 	Documents, Bytes, Waiting *int64
 	Behind                    *float64 // seconds
 	Questions                 int64
+}
+
+// Upload is what was copied to an object store; nil is not known: there is none.
+type Upload struct {
+	Queued, Bytes *int64
+	Behind        *float64 // seconds
+	Failed        int64
 }
 
 // Revisits are the visits of known pages. All but Total are gauges; nil is not known, or without revisits.

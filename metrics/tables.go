@@ -64,7 +64,7 @@ func known[N int64 | float64](field func(*Sample) *N) func(*Sample) (float64, bo
 
 // singles are all metrics without labels.
 func singles() []single {
-	return slices.Concat(engineSingles(), revisitSingles(), indexSingles(), nodeSingles())
+	return slices.Concat(engineSingles(), revisitSingles(), indexSingles(), uploadSingles(), nodeSingles())
 }
 
 // engineSingles are the figures of fetching and of the frontier.
@@ -101,6 +101,16 @@ func revisitSingles() []single {
 		{"revisits_price_seconds", "What a visit must bring at this node, in seconds of freshness of a page of weight 1. With adaptive only.", gauge, known(func(s *Sample) *float64 { return s.Revisits.Price })},
 		{"revisits_capacity", "Visits of known pages a second that this node could make.", gauge, known(func(s *Sample) *float64 { return s.Revisits.Capacity })},
 		{"freshness_expected_ratio", "Share of the cluster's known pages, weighted by importance, whose copy is as the page is now, as the model believes. With adaptive only.", gauge, known(func(s *Sample) *float64 { return s.Revisits.Expected })},
+	}
+}
+
+// uploadSingles are the figures of the copies in an object store.
+func uploadSingles() []single {
+	return []single{
+		{"upload_queued_files", "Finished files of this node that the object store has not got yet. Missing without --upload, as those below.", gauge, known(func(s *Sample) *int64 { return s.Upload.Queued })},
+		{"upload_stored_bytes", "Bytes of this node's files that the object store has, verified.", gauge, known(func(s *Sample) *int64 { return s.Upload.Bytes })},
+		{"upload_behind_seconds", "For how long the oldest of the queued files has been finished.", gauge, known(func(s *Sample) *float64 { return s.Upload.Behind })},
+		{"upload_failed_total", "Attempts to copy a file to the object store that failed.", counter, count(func(s *Sample) int64 { return s.Upload.Failed })},
 	}
 }
 

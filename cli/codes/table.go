@@ -101,6 +101,9 @@ var entries = []Entry{
 	{Health, "sink_fails", "Warning. A sink of `--sink` has taken no results for a minute.",
 		"Its server is down or not reachable, or refuses: no such topic, no stream for the subject, no permission, a full disk.",
 		"Mend what the message says. Nothing is lost and the crawl goes on: the results wait in the lists of pages on the node's disk, and are sent when the sink takes them."},
+	{Health, "upload_fails", "Warning. The object store of `--upload` has refused a file for a minute.",
+		"It is down or not reachable, or refuses: no such bucket, a wrong key, no permission to write, a full store, another object under that name.",
+		"Mend what the message says. Nothing is lost and the crawl goes on: the files wait on the node's disk, are tried again every 30 seconds, and no file is removed that the store has not got whole. When the disk is nearly full, fetching pauses (`low_disk`)."},
 
 	{Exit, "0", "", "The work is done, or a limit that you set was reached.", "Nothing."},
 	{Exit, "1", "", "An error without a code of its own. The last lines on standard error say which: no node answers at `--addr`, for example. `crawl`: no seed could be fetched, or the servers answered without a page; a line for each says why.", "Do what the last line says."},

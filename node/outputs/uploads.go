@@ -59,6 +59,17 @@ func (o *Outputs) Uploads(now time.Time) crawl.UploadStatus {
 	return o.uploads.Status(now)
 }
 
+// UploadFailing is the file that the object store has refused for the longest time, while it still does.
+func (o *Outputs) UploadFailing() (uploads.Failure, bool) {
+	if o.uploads == nil {
+		return uploads.Failure{}, false
+	}
+	return o.uploads.Failing()
+}
+
+// Uploading reports whether there is an object store.
+func (o *Outputs) Uploading() bool { return o.uploads != nil }
+
 // Away opens a record that no running node has, in the object store.
 func (o *Outputs) Away(ctx context.Context, file string, offset int64) (*archive.Member, error) {
 	if o.uploads == nil {

@@ -70,6 +70,10 @@ func (r *Reporter) Metrics() metrics.Sample {
 	r.sampleCluster(&s)
 	r.sampleRevisits(&s, &held)
 	r.sampleIndex(&s)
+	if r.Outputs.Uploading() {
+		u := r.Outputs.Uploads(time.Now())
+		s.Upload = metrics.Upload{Queued: &u.QueuedFiles, Bytes: &u.BytesTotal, Behind: &u.BehindSeconds, Failed: u.FailedTotal}
+	}
 	if d, moves := r.Node.Engine(); d != nil {
 		m, f, h := moves.Status(), transfer.FiguresOf(moves, r.Front), d.Counts()
 		s.InFlight = int64(d.Busy())

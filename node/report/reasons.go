@@ -10,6 +10,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/storage"
 	"crawlnode/node/disk"
+	"crawlnode/node/uploads"
 )
 
 // HealthReasons are what an operator should look at on this node.
@@ -39,6 +40,9 @@ func (r *Reporter) HealthReasons() []crawl.HealthReason {
 	rs = append(rs, r.overdueReasons(time.Now())...)
 	rs = append(rs, r.keeperReasons(time.Now())...)
 	rs = append(rs, r.sinkReasons(time.Now())...)
+	if f, failing := r.Outputs.UploadFailing(); failing {
+		rs = append(rs, uploadReason(r.Name, f, r.Outputs.Uploads(time.Now()).QueuedFiles, time.Now())...)
+	}
 	if d := r.Front.Dead(); d.Err != nil && time.Since(d.Since) > deletePatience {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonNotDeleted, Since: d.Since.UTC(), Message: fmt.Sprintf(
 			"%s cannot delete %d copies that it does not use any more, about %d MiB, and goes on trying: %v; look at its disk", r.Name, d.Generations, d.Bytes>>20, d.Err)})
@@ -206,4 +210,13 @@ func (r *Reporter) sinkReasons(now time.Time) (rs []crawl.HealthReason) {
 		}
 	}
 	return rs
+}
+
+// uploadReason says that the object store does not take a file. A restart of the store is no news.
+func uploadReason(name string, f uploads.Failure, waiting int64, now time.Time) []crawl.HealthReason {
+	if now.Sub(f.Since) <= sinkPatience {
+		return nil
+	}
+	return []crawl.HealthReason{{Code: crawl.ReasonUploadFails, Since: f.Since.UTC(), Message: fmt.Sprintf(
+		"%s cannot copy %s to the object store, and goes on trying: %v; files that wait on its disk: %d, none is removed before the store has it", name, f.File, f.Err, waiting)}}
 }

@@ -1,11 +1,13 @@
 package report
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/node/uploads"
 	"crawlnode/web/scope"
 	"crawlnode/web/urlnorm"
 )
@@ -54,5 +56,18 @@ func TestWaitingReason(t *testing.T) {
 		if ok != (tc.want != "") || !strings.Contains(r.Message, tc.want) || ok && (r.Code != crawl.ReasonWaitsForMembers || !r.Since.Equal(noon)) {
 			t.Errorf("%v of %d after %v: %+v, %v; want %q", tc.silent, tc.members, tc.after, r, ok, tc.want)
 		}
+	}
+}
+
+func TestUploadReason(t *testing.T) {
+	t.Parallel()
+	failure := uploads.Failure{File: "warc/a.warc.gz", Since: noon, Err: errors.New("connection refused")}
+	if rs := uploadReason("n1", failure, 7, noon.Add(sinkPatience)); rs != nil {
+		t.Errorf("a restart of the store is news: %+v", rs)
+	}
+	rs := uploadReason("n1", failure, 7, noon.Add(sinkPatience+time.Second))
+	const want = "n1 cannot copy warc/a.warc.gz to the object store, and goes on trying: connection refused; files that wait on its disk: 7"
+	if len(rs) != 1 || rs[0].Code != crawl.ReasonUploadFails || !rs[0].Since.Equal(noon) || !strings.HasPrefix(rs[0].Message, want) {
+		t.Errorf("%+v, want %q", rs, want)
 	}
 }

@@ -2,6 +2,7 @@
 // longer on the disk.
 //
 //	uploads.go  the loop: looks for finished files, sends one at a time, waits after failures, removes what may go
+//	failures.go the files that the store refuses, for the health of the node
 //	archive.go  the archive as others see it: on the disk, else in the store
 //
 // What is sent and removed, and how a copy is verified, is store/upload's. The list of what was sent is uploads.jsonl in the data

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,6 +54,9 @@ type Uploads struct {
 	known          atomic.Pointer[string] // the cluster's id
 	queued, failed atomic.Int64
 	oldest         atomic.Int64 // when the oldest queued file was finished, in Unix nanoseconds; 0: none is queued
+
+	mu      sync.Mutex // guards failing
+	failing failures
 }
 
 // Open reads what was sent before.
@@ -61,7 +65,7 @@ func Open(o Options) (*Uploads, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the list of uploads: %w", err)
 	}
-	u := &Uploads{o: o, journal: j, every: lookEvery}
+	u := &Uploads{o: o, journal: j, every: lookEvery, failing: newFailures()}
 	if _, err := u.look(); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
@@ -89,6 +93,16 @@ func (u *Uploads) Status(now time.Time) crawl.UploadStatus {
 	return s
 }
 
+// Failing is the file that the store has refused for the longest time, while it still does.
+func (u *Uploads) Failing() (Failure, bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.failing.oldest()
+}
+
+// turn is the file of the next attempt: the oldest, and after failures others, so that one that the store refuses stops none.
+func turn(queued []upload.File, failures int) *upload.File { return &queued[failures%len(queued)] }
+
 // Run sends files until ctx ends. Its error is one of the disk.
 func (u *Uploads) Run(ctx context.Context) error {
 	for failures := 0; ; {
@@ -101,7 +115,7 @@ func (u *Uploads) Run(ctx context.Context) error {
 			return err
 		}
 		if len(plan.Send) > 0 && u.cluster() != "" {
-			sent, err := u.send(ctx, &plan.Send[0])
+			sent, err := u.send(ctx, turn(plan.Send, failures))
 			switch {
 			case err != nil:
 				return err
@@ -130,7 +144,7 @@ func (u *Uploads) Finish(ctx context.Context) error {
 		if err != nil || len(plan.Send) == 0 {
 			return errors.Join(err, u.journal.Close())
 		}
-		sent, err := u.send(ctx, &plan.Send[0])
+		sent, err := u.send(ctx, turn(plan.Send, failures))
 		if err != nil {
 			return errors.Join(err, u.journal.Close())
 		}
@@ -202,6 +216,7 @@ func finished(folder, name string) bool {
 func (u *Uploads) send(ctx context.Context, file *upload.File) (sent bool, err error) {
 	f, err := os.Open(filepath.Join(u.o.Dir, filepath.FromSlash(file.Name)))
 	if errors.Is(err, os.ErrNotExist) {
+		u.settled(file.Name)
 		return true, nil // somebody has removed it
 	}
 	if err != nil {
@@ -213,12 +228,23 @@ func (u *Uploads) send(ctx context.Context, file *upload.File) (sent bool, err e
 	if err != nil {
 		if ctx.Err() == nil {
 			u.failed.Add(1)
+			u.mu.Lock()
+			u.failing.failed(file.Name, time.Now(), err)
+			u.mu.Unlock()
 			u.o.Log.Warn("a file could not be uploaded; it stays, and is tried again", "file", file.Name, "bucket", u.o.Target.Bucket, "key", key, "error", err)
 		}
 		return false, nil
 	}
+	u.settled(file.Name)
 	u.o.Log.Debug("uploaded", "file", file.Name, "bytes", file.Bytes, "key", key)
 	return true, u.journal.Add(upload.Entry{File: file.Name, Key: key, Bytes: file.Bytes, Tag: tag, At: time.Now().UTC()})
+}
+
+// settled notes that a file needs no further attempt.
+func (u *Uploads) settled(file string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.failing.sent(file)
 }
 
 // drop removes files that the store has. One that is followed, or whose size is not what was sent, stays.

@@ -71,6 +71,18 @@ func (s *Store) Objects() (bodies map[string][]byte, puts map[string]int) {
 	return bodies, puts
 }
 
+// Find returns the bodies of the objects whose keys end so. They must not be changed.
+func (s *Store) Find(suffix string) (bodies [][]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, o := range s.objects {
+		if strings.HasSuffix(key, suffix) {
+			bodies = append(bodies, o.body)
+		}
+	}
+	return bodies
+}
+
 // OpenUploads counts the uploads in parts that were not completed.
 func (s *Store) OpenUploads() int {
 	s.mu.Lock()

@@ -63,10 +63,10 @@ func Make(files []File, sent func(name string) bool, keep Keep) (p Plan) {
 	return p
 }
 
-// The bounds of the pause after a failure.
+// The bounds of the pause after a failure. A store that is back is used within a minute.
 const (
 	firstPause = time.Second
-	longest    = 5 * time.Minute
+	longest    = 30 * time.Second
 )
 
 // Pause is how long to wait after so many failures in a row; chance, of 0 to 1, spreads the nodes.

@@ -55,10 +55,12 @@ func NewS3(t Target, transport http.RoundTripper) (*S3, error) {
 	return s, nil
 }
 
-// slowest is the slowest transfer that is waited for, in bytes a second, and patience what each request has besides.
+// slowest is the slowest transfer that is waited for, in bytes a second, and patience what each request has besides: a store that
+// hangs is given up soon, to be there when it is back. A store may need minutes to put the parts of an object together.
 const (
 	slowest  = 64 << 10
-	patience = time.Minute
+	patience = 20 * time.Second
+	together = 5 * time.Minute
 )
 
 // within bounds a request that moves so many bytes.
@@ -135,12 +137,12 @@ func (s *S3) putParts(ctx context.Context, key string, f io.ReaderAt, parts []Pa
 			return fmt.Errorf("part %d of %d: %w", i+1, len(parts), err)
 		}
 	}
-	short, cancel := within(ctx, 0)
+	long, cancel := context.WithTimeout(ctx, together)
 	defer cancel()
-	_, err = s.core.CompleteMultipartUpload(short, s.target.Bucket, key, id, done, minio.PutObjectOptions{})
+	_, err = s.core.CompleteMultipartUpload(long, s.target.Bucket, key, id, done, minio.PutObjectOptions{})
 	if err != nil && minio.ToErrorResponse(err).StatusCode/100 == 4 {
 		// The store takes exception to the parts: the next attempt begins with none of them.
-		err = errors.Join(err, s.core.AbortMultipartUpload(short, s.target.Bucket, key, id))
+		err = errors.Join(err, s.core.AbortMultipartUpload(long, s.target.Bucket, key, id))
 	}
 	return err
 }

@@ -87,7 +87,7 @@ func TestPlan(t *testing.T) {
 			t.Errorf("sent %q, %+v: send %s, drop %s", c.sent, c.keep, names(p.Send), names(p.Drop))
 		}
 	}
-	for failures, most := range map[int]time.Duration{1: time.Second, 4: 8 * time.Second, 50: 5 * time.Minute} {
+	for failures, most := range map[int]time.Duration{1: time.Second, 4: 8 * time.Second, 50: 30 * time.Second} {
 		if d := Pause(failures, 1); d != most {
 			t.Errorf("after %d failures %v", failures, d)
 		}

@@ -1,0 +1,162 @@
+package uploads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"crawlnode/store/upload"
+)
+
+// fakeStore takes files, and refuses some.
+type fakeStore struct {
+	mu     sync.Mutex
+	refuse func(key string) error
+	have   map[string]string
+	tried  []string
+}
+
+func (s *fakeStore) Put(_ context.Context, key string, f io.ReaderAt, size int64) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tried = append(s.tried, key)
+	if err := s.refuse(key); err != nil {
+		return "", err
+	}
+	body, err := io.ReadAll(io.NewSectionReader(f, 0, size))
+	s.have[key] = string(body)
+	return "tag", err
+}
+
+func (s *fakeStore) Open(context.Context, string) (io.ReaderAt, int64, error) {
+	return nil, 0, upload.ErrMissing
+}
+
+func newUploads(t *testing.T, refuse func(string) error, files ...string) (*Uploads, *fakeStore) {
+	t.Helper()
+	dir, store := t.TempDir(), &fakeStore{refuse: refuse, have: map[string]string{}}
+	for i, name := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now().Add(time.Duration(i-100) * time.Second)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u, err := Open(Options{Dir: dir, Node: "n", Cluster: func() string { return "c" }, Target: upload.Target{}, Store: store, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.every = time.Millisecond
+	return u, store
+}
+
+// TestOneIsRefused: a file that the store refuses keeps no other, stays on the disk, and is named with the time of its first attempt.
+func TestOneIsRefused(t *testing.T) {
+	t.Parallel()
+	u, store := newUploads(t, func(key string) error {
+		if key == "c/n/warc/a.warc.gz" {
+			return errors.New("too large")
+		}
+		return nil
+	}, "warc/a.warc.gz", "warc/a.cdxj", "warc/b.warc.gz", "warc/b.cdxj", "derived/pages-1.jsonl.gz", "warc/c.warc.gz.open")
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	over := make(chan error, 1)
+	go func() { over <- u.Run(ctx) }()
+	for u.Status(time.Now()).QueuedFiles != 1 {
+		time.Sleep(time.Millisecond)
+		if ctx.Err() != nil {
+			t.Fatal("the other files are not sent")
+		}
+	}
+	cancel()
+	if err := <-over; err != nil {
+		t.Fatal(err)
+	}
+	one, failing := u.Failing()
+	s := u.Status(time.Now())
+	if !failing || one.File != "warc/a.warc.gz" || one.Err.Error() != "too large" || s.FailedTotal == 0 || s.BehindSeconds < 90 {
+		t.Errorf("failing %v %+v, status %+v", failing, one, s)
+	}
+	if len(store.have) != 4 || s.BytesTotal != int64(len("warc/a.cdxj")+len("warc/b.warc.gz")+len("warc/b.cdxj")+len("derived/pages-1.jsonl.gz")) {
+		t.Errorf("the store has %v, the status says %+v", store.have, s)
+	}
+	if _, err := os.Stat(filepath.Join(u.o.Dir, "warc", "a.warc.gz")); err != nil {
+		t.Errorf("a file that is not in the store: %v", err)
+	}
+	store.mu.Lock()
+	store.refuse = func(string) error { return nil }
+	store.mu.Unlock()
+	if err := u.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(u.o.Dir, "*", "*"))
+	if err != nil || !slices.Equal(left, []string{filepath.Join(u.o.Dir, "warc", "c.warc.gz.open")}) {
+		t.Errorf("left on the disk: %v, %v", left, err)
+	}
+	if _, failing := u.Failing(); failing {
+		t.Error("a file that was sent is named as failing")
+	}
+}
+
+// TestStoreIsAway: the end of a node gives up after three attempts, and removes nothing.
+func TestStoreIsAway(t *testing.T) {
+	t.Parallel()
+	u, store := newUploads(t, func(string) error { return errors.New("connection refused") }, "warc/a.warc.gz", "warc/a.cdxj")
+	if err := u.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(u.o.Dir, "warc", "*"))
+	if err != nil || len(left) != 2 || len(store.tried) != lastFailures {
+		t.Errorf("left %v, %v; tried %v", left, err, store.tried)
+	}
+}
+
+// TestFailures: which file is named after each event.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	f := newFailures()
+	for i, step := range []struct {
+		event, file string
+		want        string // file and minutes
+	}{
+		{"failed", "a", "a 0"},
+		{"failed", "b", "a 0"},
+		{"failed", "a", "a 0"},
+		{"sent", "c", ""},      // the store is there
+		{"failed", "b", "b 1"}, // and still refuses this one
+		{"failed", "a", "a 0"},
+		{"sent", "a", ""},
+		{"failed", "b", "b 1"},
+		{"sent", "b", ""},
+		{"failed", "b", "b 9"}, // a new one
+	} {
+		if step.event == "sent" {
+			f.sent(step.file)
+		} else {
+			f.failed(step.file, start.Add(time.Duration(i)*time.Minute), errors.New("no"))
+		}
+		got := ""
+		if one, ok := f.oldest(); ok {
+			got = fmt.Sprint(one.File, " ", int(one.Since.Sub(start).Minutes()))
+		}
+		if got != step.want {
+			t.Errorf("after step %d, %s of %s: %q, want %q", i, step.event, step.file, got, step.want)
+		}
+	}
+}
