@@ -172,6 +172,10 @@ var table = []rule{
 		"it reads the due pages of a snapshot; what is done with them is the frontier's",
 	},
 	{
+		[]string{"frontier/result"}, []string{"crawl", "recrawl", "frontier/layout"},
+		"what a visit makes of a URL's record knows neither the store nor the cluster",
+	},
+	{
 		[]string{"frontier/filters"}, []string{"crawl", "frontier/layout", "frontier/reader", "frontier/storage"},
 		"it spares look-ups in the store; what is known is decided above",
 	},
@@ -192,7 +196,7 @@ var table = []rule{
 		"it reads the stores of nodes that do not run, which its tests fill with a frontier",
 	},
 	{
-		[]string{"frontier"}, []string{"crawl", "importance", "recrawl", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/contents", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/order", "frontier/reader", "frontier/filters", "frontier/texts"},
+		[]string{"frontier"}, []string{"crawl", "importance", "recrawl", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/contents", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/order", "frontier/reader", "frontier/result", "frontier/filters", "frontier/texts"},
 		"one node's engine knows no cluster",
 	},
 	{

@@ -177,4 +177,6 @@ type Record struct {
 	VisitedAt, CheckAt time.Time
 	// DepthCut: links were left out for their depth, so a request with a lower depth needs the content again.
 	DepthCut bool
+	// Referrer names the page on which the URL was found first, as the store keeps it: Frontier.Refer makes its URL of it. "": none.
+	Referrer string
 }

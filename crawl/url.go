@@ -22,6 +22,8 @@ type Target struct {
 	// Claimed is when its site says that the page has changed (lastmod of a sitemap, date of a feed's
 	// entry); the zero time: it says nothing. It brings a visit forward as far as the site is believed.
 	Claimed time.Time
+	// From is the page on which it was found; "": none.
+	From string
 }
 
 // OnlyKnown reports whether the URL is fetched once more if it is known, and is not admitted otherwise: a

@@ -261,7 +261,7 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 		pg.Mutated = true
 		return Refused
 	}
-	q := layout.QueueEntry{Probe: found.probe, Item: itemOf(t)}
+	q := layout.QueueEntry{Probe: found.probe, Item: itemOf(t), Referrer: layout.ReferrerOf(t.From, host)}
 	if o := pg.f.Order(); o != nil {
 		pg.score(o, t, e, &q)
 	}

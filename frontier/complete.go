@@ -9,6 +9,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/result"
 	"crawlnode/frontier/texts"
 	"crawlnode/web/urlnorm"
 )
@@ -232,6 +233,7 @@ func (pg part) queueEntry(host crawl.Host, band crawl.Band, seq uint64) (layout.
 		pg.Group.Fail(fmt.Errorf("%w of host %s", err, host))
 		return layout.QueueEntry{}, false
 	}
+	q.Referrer = slices.Clone(q.Referrer)
 	return q, true
 }
 
@@ -270,26 +272,13 @@ func (pg part) setRobots(host crawl.Host, e *commit.Host, r *crawl.Robots) {
 
 // finalise takes a URL out of the queue and writes its record.
 func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState, weight float64) {
-	rec := crawl.Record{
-		Item: q.Item, State: state, Status: o.Status, FetchedAt: o.FetchedAt, Reason: o.Reason,
-		Digest: o.Digest, Archive: o.Archive, DuplicateOf: o.DuplicateOf, NearOf: o.NearOf,
-	}
-	rec.Archive.Record = [16]byte{} // stands in the file
-	rec.NotBefore = time.Time{}
-	if o.ETag != "" || o.LastMod != "" || state == crawl.Done && o.Status != notModified {
-		rec.ETag, rec.LastModified = o.ETag, o.LastMod
-	}
-	if o.Skipped[crawl.SkipDepth] > 0 {
-		// When the URL is requested again with a lower depth, its links are wanted. An
-		// answer 304 would not bring them.
-		rec.ETag, rec.LastModified = "", ""
-	}
+	rec := result.Record(q, o, state)
 	fp := layout.FingerprintOf(q.Item.URL.String()).Probe(q.Probe)
 	key := layout.AppendRecordKey(nil, host, fp)
 	var old crawl.Record // empty without an earlier result
 	if q.Refetch {
 		old = pg.stored(key, q.Item.URL)
-		keepCapture(&old, &rec, o.Refers)
+		result.Keep(&old, &rec, o.Refers)
 	}
 	pg.judge(host, fp, &old, &rec, &q.Item, o, weight)
 	pg.Set(key, layout.EncodeRecord(&rec))
@@ -305,8 +294,6 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 	}
 }
 
-const notModified = 304
-
 // stored is the record under a key, empty when there is none.
 func (pg part) stored(key []byte, u urlnorm.URL) crawl.Record {
 	v, ok := pg.Get(key)
@@ -320,24 +307,6 @@ func (pg part) stored(key []byte, u urlnorm.URL) crawl.Record {
 	}
 	old.URL = u
 	return old.Record
-}
-
-// keepCapture leaves the capture of an earlier fetch in the record when the
-// last one brought no content, or the same once more: its capture then refers to an earlier one.
-func keepCapture(old, rec *crawl.Record, refers bool) {
-	if old.State == 0 {
-		return
-	}
-	same := rec.Status == notModified || refers && rec.Digest == old.Digest
-	if rec.Archive == (crawl.ArchiveRef{}) || same && old.Archive != (crawl.ArchiveRef{}) {
-		rec.Archive = old.Archive // where the content is
-	}
-	if rec.Status == notModified || rec.State != crawl.Done {
-		rec.Digest, rec.DuplicateOf, rec.NearOf = old.Digest, old.DuplicateOf, old.NearOf
-	}
-	if rec.FetchedAt.IsZero() {
-		rec.FetchedAt = old.FetchedAt
-	}
 }
 
 // dequeue gives up an item's place.

@@ -7,6 +7,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/due"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/result"
 	"crawlnode/recrawl"
 )
 
@@ -57,8 +58,8 @@ func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Rec
 // keepValidators keeps the validators of a page some of whose links were left out for their depth:
 // with revisits it is requested again and again. See requeue for the request that wants the links.
 func (pg part) keepValidators(old, rec *crawl.Record, o *crawl.Outcome) {
-	rec.DepthCut = o.Skipped[crawl.SkipDepth] > 0 || o.Status == notModified && old.DepthCut
-	if rec.DepthCut && o.Status != notModified {
+	rec.DepthCut = o.Skipped[crawl.SkipDepth] > 0 || o.Status == result.NotModified && old.DepthCut
+	if rec.DepthCut && o.Status != result.NotModified {
 		rec.ETag, rec.LastModified = o.ETag, o.LastMod
 	}
 }

@@ -95,6 +95,16 @@ func (f *Frontier) Record(p crawl.Partition, u urlnorm.URL) (rec crawl.Record, o
 	return rec, false, nil
 }
 
+// Refer replaces what names a record's referrer in the store by that page's URL; "" when its record is not there.
+func (f *Frontier) Refer(p crawl.Partition, rec *crawl.Record) error {
+	v, err := f.w.Read(p)
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	return v.Refer(rec)
+}
+
 // Host returns the state of a host and the number of its queued URLs by band;
 // ok is false when it is not known in this partition.
 func (f *Frontier) Host(p crawl.Partition, host crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error) {

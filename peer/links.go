@@ -13,7 +13,7 @@ import (
 )
 
 // MaxBatchLinks bounds one LinkBatch; 1,000 URLs of common length are 0.1 MiB
-// and 1,000 of the greatest length 2 MiB, below the message bound.
+// and 1,000 of the greatest length, found on such pages, 4 MiB, below the message bound.
 const MaxBatchLinks = 1000
 
 const (

@@ -203,6 +203,7 @@ type Link struct {
 	Again         bool                   `protobuf:"varint,7,opt,name=again,proto3" json:"again,omitempty"`
 	Suspicious    bool                   `protobuf:"varint,8,opt,name=suspicious,proto3" json:"suspicious,omitempty"`
 	ClaimedNs     int64                  `protobuf:"varint,9,opt,name=claimed_ns,json=claimedNs,proto3" json:"claimed_ns,omitempty"` // when the site says that the page has changed, since 1970; 0: it does not say
+	From          string                 `protobuf:"bytes,10,opt,name=from,proto3" json:"from,omitempty"`                            // the page on which it was found, canonical; empty: none, or the sender is older than that
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -298,6 +299,13 @@ func (x *Link) GetClaimedNs() int64 {
 		return x.ClaimedNs
 	}
 	return 0
+}
+
+func (x *Link) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
 }
 
 type LinkBatch struct {
@@ -2293,7 +2301,7 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\n" +
 	"\x0fpeer/peer.proto\x12\x11crawlnode.peer.v1\"$\n" +
 	"\bEnvelope\x12\x18\n" +
-	"\apayload\x18\x01 \x01(\fR\apayload\"\xdb\x01\n" +
+	"\apayload\x18\x01 \x01(\fR\apayload\"\xef\x01\n" +
 	"\x04Link\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1c\n" +
 	"\tpartition\x18\x02 \x01(\rR\tpartition\x12\x14\n" +
@@ -2306,7 +2314,9 @@ const file_peer_peer_proto_rawDesc = "" +
 	"suspicious\x18\b \x01(\bR\n" +
 	"suspicious\x12\x1d\n" +
 	"\n" +
-	"claimed_ns\x18\t \x01(\x03R\tclaimedNs\"\x7f\n" +
+	"claimed_ns\x18\t \x01(\x03R\tclaimedNs\x12\x12\n" +
+	"\x04from\x18\n" +
+	" \x01(\tR\x04from\"\x7f\n" +
 	"\tLinkBatch\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12-\n" +
 	"\x05links\x18\x02 \x03(\v2\x17.crawlnode.peer.v1.LinkR\x05links\x123\n" +

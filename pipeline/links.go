@@ -277,6 +277,7 @@ func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
 	}
 	t.Suspicious = v.Suspicious
 	t.Band = f.band(&t, priority)
+	t.From = f.v.Item.URL.String()
 	*list = append(*list, t)
 }
 

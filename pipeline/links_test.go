@@ -23,6 +23,11 @@ func TestLinks(t *testing.T) {
 	_, o := b.one()
 	wantTargets(t, o.Targets,
 		"http://a.test/1 link d3 h0 b3", "http://a.test/2 link d3 h0 b3", "http://a.test/3 link d3 h0 b3", "http://a.test/4 link d3 h0 b3")
+	for _, to := range o.Targets {
+		if to.From != "http://a.test/" {
+			t.Errorf("%s was found on %q", to.URL, to.From)
+		}
+	}
 	if o.Skipped[crawl.SkipOutOfScope] != 1 || o.Skipped[crawl.SkipScheme] != 1 || o.Skipped[crawl.SkipInvalid] != 1 || o.LinksFound != 12 {
 		t.Errorf("skipped %v, found %d", o.Skipped, o.LinksFound)
 	}

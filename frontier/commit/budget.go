@@ -28,8 +28,8 @@ func budgetOf(l storage.Limits) budget {
 }
 
 // linkCost is what a link adds to a transaction at most, in bytes: its record
-// and its queue entry hold the URL and the host.
-func linkCost(r *crawl.Routed) int { return 4*len(r.Target.URL.String()) + 400 }
+// and its queue entry hold the URL, the host, and maybe the page on which it was found.
+func linkCost(r *crawl.Routed) int { return 4*len(r.Target.URL.String()) + 2*len(r.Target.From) + 400 }
 
 // Cut returns how many of the links, one at least, fit into one request.
 func (b *budget) Cut(links []crawl.Routed) int {

@@ -184,12 +184,14 @@ func FuzzDecode(f *testing.F) {
 	host.Bands[2] = BandQueue{1, 2, 9}
 	planned, site := rec, host
 	planned.Visits, planned.CheckAt, site.Site, site.NearStreak = "visits", noon, "site", 3
-	moved := QueueEntry{Item: item, Scored: true, Base: 200, Stood: []QueuePlace{{6, 1}, {3, 1 << 30}}}
+	found := rec
+	found.Referrer = string(ReferrerOf("http://b.test/", "h.test"))
+	moved := QueueEntry{Item: item, Referrer: ReferrerOf(u.String(), "h.test"), Scored: true, Base: 200, Stood: []QueuePlace{{6, 1}, {3, 1 << 30}}}
 	place := DueAt(noon, "h.test", Fingerprint{1})
 	st := PartState{Meta: Meta{State: Holder, Epoch: 1, To: "n"}}
 	for _, b := range [][]byte{
-		EncodeQueued(&item, true, 1), moved.Encode(), EncodeSites(&importance.Sites{3}), EncodeRecord(&rec), EncodeLink(&crawl.Target{URL: u}), EncodeHost(&host),
-		EncodeRobots(&crawl.Robots{Body: []byte("b")}), EncodeState(&st), EncodeMeta(&st, Stamp{}), EncodeRecord(&planned), EncodeHost(&site),
+		EncodeQueued(&item, true, 1), moved.Encode(), EncodeSites(&importance.Sites{3}), EncodeRecord(&rec), EncodeLink(&crawl.Target{URL: u}), EncodeLink(&crawl.Target{URL: u, From: "http://b.test/"}), EncodeHost(&host),
+		EncodeRobots(&crawl.Robots{Body: []byte("b")}), EncodeState(&st), EncodeMeta(&st, Stamp{}), EncodeRecord(&planned), EncodeRecord(&found), EncodeHost(&site),
 		AppendDueKey(nil, &place), EncodeDue(Estimate{[4]byte{1}, 2, 3}), nil, {FormatVersion}, {99},
 	} {
 		f.Add(b)
@@ -204,7 +206,7 @@ func FuzzDecode(f *testing.F) {
 		if q, err := DecodeQueued(b); err == nil {
 			if q.Item.URL, err = JoinURL("h.test", q.HTTPS, q.Rest); err == nil {
 				again, err := DecodeQueued(q.Encode())
-				if err != nil || again.Scored != q.Scored || again.Base != q.Base || !slices.Equal(again.Stood, q.Stood) || again.Probe != q.Probe || len(q.Stood) > MaxStood {
+				if err != nil || again.Scored != q.Scored || again.Base != q.Base || !slices.Equal(again.Stood, q.Stood) || !bytes.Equal(again.Referrer, q.Referrer) || again.Probe != q.Probe || len(q.Stood) > MaxStood {
 					t.Fatalf("entry %+v became %+v, %v", q, again, err)
 				}
 			}

@@ -20,13 +20,17 @@ const (
 	linkClaimed                // outbox: a time follows, Target.Claimed
 	queueScored                // the base of its score follows
 	queueMoved                 // the places where it stood before follow
+
+	// Bits that the other kind of entry has a meaning for: more of them would take a byte of each entry.
+	queueFrom = linkAgain  // the page on which the URL was found follows
+	linkFrom  = queueHTTPS // outbox: Target.From follows
 )
 
 // QueueEntry is a queue entry: an Item without what its key says.
 //
 //	version, u flags, byte via, u depth, u hops, u attempts, u probe,
 //	[time not before], [str etag, str last-modified], [byte base],
-//	[u places, for each: u band, u number], rest URL behind the host
+//	[u places, for each: u band, u number], [str referrer], rest URL behind the host
 type QueueEntry struct {
 	HTTPS, Refetch bool
 	Probe          uint64 // which fingerprint of the URL names its record, see probe
@@ -38,6 +42,8 @@ type QueueEntry struct {
 	// Stood are the places from which the URL was moved to better ones, since it was queued. Who
 	// has loaded or leased it may know it by one of them.
 	Stood []QueuePlace
+	// Referrer is the page on which the URL was found first, while it was never fetched; then its record has it.
+	Referrer Referrer
 }
 
 // QueuePlace is a place in a host's queue.
@@ -63,11 +69,11 @@ func EncodeQueued(it *crawl.Item, refetch bool, probe uint64) []byte {
 func (q *QueueEntry) Encode() []byte {
 	it := &q.Item
 	rest := behindHost(it.URL)
-	w := newEncoder(len(rest) + 16 + len(it.ETag) + len(it.LastModified) + 8*len(q.Stood))
+	w := newEncoder(len(rest) + 16 + len(it.ETag) + len(it.LastModified) + 8*len(q.Stood) + len(q.Referrer))
 	flags := FlagIf(isHTTPS(it.URL), queueHTTPS) | FlagIf(q.Refetch, queueRefetch) |
 		FlagIf(!it.NotBefore.IsZero(), queueNotBefore) | FlagIf(it.Revisit, queueRevisit) |
 		FlagIf(it.ETag != "" || it.LastModified != "", queueValidator) |
-		FlagIf(q.Scored, queueScored) | FlagIf(len(q.Stood) > 0, queueMoved)
+		FlagIf(q.Scored, queueScored) | FlagIf(len(q.Stood) > 0, queueMoved) | FlagIf(len(q.Referrer) > 0, queueFrom)
 	w.u(flags)
 	w.byte(byte(it.Via))
 	w.n(it.Depth)
@@ -90,6 +96,9 @@ func (q *QueueEntry) Encode() []byte {
 			w.u(uint64(s.Band))
 			w.u(s.Seq)
 		}
+	}
+	if len(q.Referrer) > 0 {
+		w.str(string(q.Referrer))
 	}
 	w.rest(rest)
 	return w.b
@@ -123,6 +132,9 @@ func (q *QueueEntry) decode(b []byte) error {
 	}
 	if flags&queueMoved != 0 {
 		q.Stood = r.places()
+	}
+	if flags&queueFrom != 0 {
+		q.Referrer = r.referrer()
 	}
 	q.Rest = r.rest()
 	return r.end("queue entry")
@@ -168,6 +180,7 @@ const (
 	recordNear    = 1 << 10
 	recordVisits  = 1 << 11 // times of visit and check, and what visits taught, follow
 	recordCut     = 1 << 12 // Record.DepthCut
+	recordFrom    = 1 << 13 // the page on which it was found follows
 )
 
 // EncodeRecord writes a record. Attempts and NotBefore of a queued URL stand in
@@ -177,11 +190,11 @@ const (
 //	[u status, time fetched], [20 bytes digest],
 //	[str node, str file, i offset, i length], [str reason],
 //	[str etag, str last-modified], [str duplicate of], [str near-duplicate of],
-//	[time visited, time check, str visits],
+//	[time visited, time check, str visits], [str referrer],
 //	rest URL behind the host
 func EncodeRecord(rec *crawl.Record) []byte {
 	rest := behindHost(rec.URL)
-	w := newEncoder(len(rest) + 24 + len(rec.Archive.File) + len(rec.Archive.Node) + len(rec.Reason) + len(rec.ETag) + len(rec.LastModified) + len(rec.DuplicateOf) + len(rec.NearOf) + len(rec.Visits) + 40)
+	w := newEncoder(len(rest) + 24 + len(rec.Archive.File) + len(rec.Archive.Node) + len(rec.Reason) + len(rec.ETag) + len(rec.LastModified) + len(rec.DuplicateOf) + len(rec.NearOf) + len(rec.Visits) + len(rec.Referrer) + 40)
 	flags := uint64(rec.State)&recordState | FlagIf(isHTTPS(rec.URL), recordHTTPS) |
 		FlagIf(rec.Status != 0 || !rec.FetchedAt.IsZero(), recordResult) |
 		FlagIf(rec.Digest != [20]byte{}, recordDigest) |
@@ -189,7 +202,7 @@ func EncodeRecord(rec *crawl.Record) []byte {
 		FlagIf(rec.Reason != "", recordReason) |
 		FlagIf(rec.ETag != "" || rec.LastModified != "", recordValid) |
 		FlagIf(rec.DuplicateOf != "", recordSame) | FlagIf(rec.NearOf != "", recordNear) |
-		FlagIf(rec.Visits != "", recordVisits) | FlagIf(rec.DepthCut, recordCut)
+		FlagIf(rec.Visits != "", recordVisits) | FlagIf(rec.DepthCut, recordCut) | FlagIf(rec.Referrer != "", recordFrom)
 	w.u(flags)
 	w.byte(byte(rec.Via))
 	w.u(uint64(rec.Band))
@@ -227,6 +240,9 @@ func EncodeRecord(rec *crawl.Record) []byte {
 		w.time(rec.VisitedAt)
 		w.time(rec.CheckAt)
 		w.str(rec.Visits)
+	}
+	if rec.Referrer != "" {
+		w.str(rec.Referrer)
 	}
 	w.rest(rest)
 	return w.b
@@ -286,6 +302,9 @@ func DecodeRecord(b []byte) (s StoredRecord, err error) {
 			r.fail()
 		}
 	}
+	if flags&recordFrom != 0 {
+		s.Referrer = string(r.referrer())
+	}
 	s.Rest = r.rest()
 	return s, r.end("record")
 }
@@ -299,16 +318,19 @@ func StateOf(b []byte) (s crawl.RecordState, ok bool) {
 
 // EncodeLink writes an outbox entry. Its target partition stands in the key.
 //
-//	version, u flags, byte via, u band, u depth, u hops, [time claimed], rest URL
+//	version, u flags, byte via, u band, u depth, u hops, [time claimed], [str from], rest URL
 func EncodeLink(t *crawl.Target) []byte {
-	w := newEncoder(len(t.URL.String()) + 10)
-	w.u(FlagIf(t.Again, linkAgain) | FlagIf(t.Suspicious, linkSuspicious) | FlagIf(!t.Claimed.IsZero(), linkClaimed))
+	w := newEncoder(len(t.URL.String()) + len(t.From) + 12)
+	w.u(FlagIf(t.Again, linkAgain) | FlagIf(t.Suspicious, linkSuspicious) | FlagIf(!t.Claimed.IsZero(), linkClaimed) | FlagIf(t.From != "", linkFrom))
 	w.byte(byte(t.Via))
 	w.u(uint64(t.Band))
 	w.n(t.Depth)
 	w.n(t.Hops)
 	if !t.Claimed.IsZero() {
 		w.time(t.Claimed)
+	}
+	if t.From != "" {
+		w.str(t.From)
 	}
 	w.rest(t.URL.String())
 	return w.b
@@ -325,6 +347,9 @@ func DecodeLink(b []byte) (t crawl.Target, err error) {
 	t.Hops = r.count()
 	if flags&linkClaimed != 0 {
 		t.Claimed = r.time()
+	}
+	if flags&linkFrom != 0 {
+		t.From = r.str()
 	}
 	raw := string(r.rest())
 	if err = r.end("outbox entry"); err != nil {

@@ -148,5 +148,8 @@ func (v *Partition) QueueTries(host crawl.Host, rec *crawl.Record) error {
 	}
 	q, err := layout.DecodeQueued(b)
 	rec.Attempts, rec.NotBefore = q.Item.Attempts, v.Line.Read(q.Item.NotBefore)
+	if rec.Referrer == "" {
+		rec.Referrer = string(q.Referrer)
+	}
 	return err
 }

@@ -46,6 +46,7 @@ type Options struct {
 type Store interface {
 	Meta(crawl.Partition) (m frontier.Meta, ok bool)
 	Record(crawl.Partition, urlnorm.URL) (rec crawl.Record, ok bool, err error)
+	Refer(crawl.Partition, *crawl.Record) error
 	Host(crawl.Partition, crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error)
 	HostInfo(crawl.Partition, crawl.Host) (info frontier.HostInfo, ok bool, err error)
 	SuspiciousPerHost() int

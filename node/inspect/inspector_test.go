@@ -67,6 +67,8 @@ func (n *fakeNode) Meta(p crawl.Partition) (frontier.Meta, bool) {
 	return frontier.Meta{}, false
 }
 
+func (n *fakeNode) Refer(crawl.Partition, *crawl.Record) error { return nil }
+
 func (n *fakeNode) Record(crawl.Partition, urlnorm.URL) (rec crawl.Record, ok bool, err error) {
 	return rec, false, nil
 }

@@ -57,7 +57,7 @@ func (i *Inspector) reportURL(ctx context.Context, raw string, depth int) *crawl
 		r.Robots = *a.Robots
 	}
 	if v := a.Visits; v != nil {
-		r.History, r.NextVisitAt, r.ChangeIntervalSeconds = v.History, v.NextAt, v.ChangeSeconds
+		r.History, r.NextVisitAt, r.ChangeIntervalSeconds, r.Referrer = v.History, v.NextAt, v.ChangeSeconds, v.Referrer
 	}
 	if a.Links != nil {
 		r.Links = *a.Links
@@ -92,6 +92,9 @@ func (i *Inspector) urlAnswer(p crawl.Partition, canonical string, info frontier
 	r := robotsReport(u, info.Robots, i.o.Documents.Current().Doc.Settings.RobotsIgnore)
 	a := answer{Robots: &r, Spent: info.State.Suspicious >= int64(i.o.Store.SuspiciousPerHost())}
 	if ok {
+		if err := i.o.Store.Refer(p, &rec); err != nil {
+			return answer{}, err
+		}
 		a.Record = i.recordReport(&rec)
 		a.Visits = visitsOf(&rec, i.o.Documents.Current().Doc.Settings.Revisits(), time.Now())
 		if i.o.Links != nil {

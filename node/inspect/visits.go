@@ -8,17 +8,21 @@ import (
 	"crawlnode/recrawl"
 )
 
-// visitsAnswer is what the visits of a URL have left, sent as JSON.
+// visitsAnswer is what the visits of a URL have left, and the page on which it was found first, sent as JSON.
 type visitsAnswer struct {
 	History       []crawl.VisitReport `json:"history"` // newest first
 	NextAt        *time.Time          `json:"next_at,omitempty"`
 	ChangeSeconds *float64            `json:"change_seconds,omitempty"`
+	Referrer      *string             `json:"referrer,omitempty"`
 }
 
 // visitsOf reads what a record says of visits. Without revisits it has the last fetch alone, and a
 // record of visits that cannot be read counts as none: the store has reported that.
 func visitsOf(rec *crawl.Record, revisits bool, now time.Time) *visitsAnswer {
 	a := &visitsAnswer{History: []crawl.VisitReport{}}
+	if rec.Referrer != "" {
+		a.Referrer = &rec.Referrer
+	}
 	known, _, err := recrawl.Decode([]byte(rec.Visits))
 	if rec.Visits == "" || err != nil || len(known.Past) == 0 {
 		if rec.Status != 0 && !rec.FetchedAt.IsZero() {

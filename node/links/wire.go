@@ -14,7 +14,7 @@ import (
 func toWire(l crawl.Routed) *peer.Link {
 	t := &l.Target
 	return &peer.Link{Url: t.URL.String(), Partition: uint32(l.Partition), Depth: uint32(t.Depth), Band: uint32(t.Band),
-		Hops: uint32(t.Hops), Via: uint32(t.Via), Again: t.Again, Suspicious: t.Suspicious, ClaimedNs: claimedNs(t.Claimed)}
+		Hops: uint32(t.Hops), Via: uint32(t.Via), Again: t.Again, Suspicious: t.Suspicious, ClaimedNs: claimedNs(t.Claimed), From: t.From}
 }
 
 // claimedNs is a claimed time on the wire; 0: none, or one that cannot be meant.
@@ -41,8 +41,13 @@ func fromWire(l *peer.Link, partitions int) (crawl.Routed, error) {
 	if l.Band >= crawl.Bands || l.Via > uint32(crawl.ViaSitemapFile) && l.Via != uint32(crawl.ViaGuess) || l.Depth > maxDepth || l.Hops > 255 {
 		return crawl.Routed{}, errors.New("a link's band, kind, depth or hops are out of range")
 	}
+	if l.From != "" {
+		if _, err := urlnorm.ParseStored(l.From); err != nil {
+			return crawl.Routed{}, fmt.Errorf("link %.200q was found on %.200q: %w", l.Url, l.From, err)
+		}
+	}
 	return crawl.Routed{Partition: p, Target: crawl.Target{URL: u, Depth: int(l.Depth), Band: crawl.Band(l.Band),
-		Hops: int(l.Hops), Via: crawl.Via(l.Via), Again: l.Again, Suspicious: l.Suspicious, Claimed: claimedAt(l.ClaimedNs)}}, nil
+		Hops: int(l.Hops), Via: crawl.Via(l.Via), Again: l.Again, Suspicious: l.Suspicious, Claimed: claimedAt(l.ClaimedNs), From: l.From}}, nil
 }
 
 // claimedAt is a claimed time of the wire.

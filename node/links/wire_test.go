@@ -1,6 +1,7 @@
 package links
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ func TestFromWire(t *testing.T) {
 	good := func() *peer.Link {
 		l := linkTo(t, "http://a.test/x?y")
 		l.Target.Claimed = time.Unix(1_790_000_000, 5)
+		l.Target.From = "https://b.test/found?here"
 		return toWire(l)
 	}
 	r, err := fromWire(good(), 512)
@@ -54,6 +56,7 @@ func TestFromWire(t *testing.T) {
 		"a kind too far":      func(l *peer.Link) { l.Via = uint32(crawl.ViaSitemapFile) + 1 },
 		"a depth too far":     func(l *peer.Link) { l.Depth = 1 << 31 },
 		"hops too far":        func(l *peer.Link) { l.Hops = 256 },
+		"found on no page":    func(l *peer.Link) { l.From = "b.test/" + strings.Repeat("x", 500) },
 	} {
 		l := good()
 		change(l)

@@ -1,0 +1,52 @@
+package result
+
+import (
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/recrawl"
+)
+
+// NotModified is the status of an answer that stands for the content that is known.
+const NotModified = 304
+
+// Record is the record of a URL that leaves the queue in a state, without what an earlier fetch has brought.
+func Record(q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState) crawl.Record {
+	rec := crawl.Record{
+		Item: q.Item, State: state, Status: o.Status, FetchedAt: o.FetchedAt, Reason: o.Reason,
+		Digest: o.Digest, Archive: o.Archive, DuplicateOf: o.DuplicateOf, NearOf: o.NearOf, Referrer: string(q.Referrer),
+	}
+	rec.Archive.Record = [16]byte{} // stands in the file
+	rec.NotBefore = time.Time{}
+	if o.ETag != "" || o.LastMod != "" || state == crawl.Done && o.Status != NotModified {
+		rec.ETag, rec.LastModified = o.ETag, o.LastMod
+	}
+	if o.Skipped[crawl.SkipDepth] > 0 {
+		// When the URL is requested again with a lower depth, its links are wanted. An
+		// answer 304 would not bring them.
+		rec.ETag, rec.LastModified = "", ""
+	}
+	return rec
+}
+
+// Keep leaves in the record what an earlier fetch has brought and the last one did not: the capture, when the last one
+// brought no content, or the same once more (its capture then refers to an earlier one); what is known of the content, also when
+// the last answer says nothing of the page, such as a 500.
+func Keep(old, rec *crawl.Record, refers bool) {
+	if old.State == 0 {
+		return
+	}
+	rec.Referrer = old.Referrer
+	same := rec.Status == NotModified || refers && rec.Digest == old.Digest
+	if rec.Archive == (crawl.ArchiveRef{}) || same && old.Archive != (crawl.ArchiveRef{}) {
+		rec.Archive = old.Archive // where the content is
+	}
+	silent := recrawl.AnswerOf(rec.Status) == recrawl.Failed && old.Digest != [20]byte{}
+	if rec.Status == NotModified || rec.State != crawl.Done || silent {
+		rec.Digest, rec.DuplicateOf, rec.NearOf = old.Digest, old.DuplicateOf, old.NearOf
+	}
+	if rec.FetchedAt.IsZero() {
+		rec.FetchedAt = old.FetchedAt
+	}
+}
