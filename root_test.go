@@ -368,7 +368,7 @@ var table = []rule{
 		"it decorates interfaces that others declare, and decides nothing",
 	},
 	{
-		[]string{"node/transfer"}, []string{"crawl", "frontier", "handoff", "membership", "node/datadir", "peer"},
+		[]string{"node/transfer"}, []string{"crawl", "frontier", "frontier/storage", "handoff", "membership", "node/datadir", "peer"},
 		"it joins handoff to the frontier and to peers; what a move means for fetching is node's",
 	},
 	{

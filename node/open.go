@@ -141,7 +141,7 @@ func (n *Node) openStores(kv storage.KV) (err error) {
 	if n.kv = kv; kv == nil {
 		n.kv, err = storage.OpenBadger(n.dir.Join("frontier"), storage.OptionsFor(int64(n.cfg.Memory), n.cfg.Sync, n.log))
 		if err != nil {
-			return datadir.Failed("open the frontier in "+n.dir.Join("frontier"), err)
+			return transfer.CannotOpen(n.dir, err)
 		}
 	}
 	bloom := n.dir.Join("bloom")
@@ -157,7 +157,7 @@ func (n *Node) openStores(kv storage.KV) (err error) {
 		CacheEntries: int(min(n.cfg.Memory, 1<<30) / seenEntryShare),
 		CommitPace:   commitPace, OnQueued: n.noteQueued, OnCommit: n.timings.Commit.Observe, Logger: n.log})
 	if err != nil {
-		return datadir.Failed("open the frontier in "+n.dir.Join("frontier"), err)
+		return transfer.CannotOpen(n.dir, err)
 	}
 	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.Exchanger(), Owner: fairshare.Domain, Events: egress.NameEvents(n.log, n.timings.Lookup.Observe)}); err != nil {
 		return usageError(fmt.Errorf("--dns: %w", err))

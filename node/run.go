@@ -180,7 +180,7 @@ func (n *Node) listed() bool {
 func (n *Node) buildEngine(ctx context.Context) error {
 	snap := n.members.Snapshot()
 	c := snap.View.Cluster
-	if err := n.founder().Found(ctx, snap.View, n.id); err != nil {
+	if err := n.founder().Begin(ctx, snap.View, n.id); err != nil {
 		return err
 	}
 	e := &engine{partitions: c.Partitions, replication: c.Replication}
@@ -209,7 +209,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 
 // founder gives this node the partitions of a cluster that it founds.
 func (n *Node) founder() transfer.Founder {
-	return transfer.Founder{Dir: n.dir, Frontier: n.front, Room: n.space.RoomForNew, Logger: n.log}
+	return transfer.Founder{Dir: n.dir, Frontier: n.front, Store: n.kv, Room: n.space.RoomForNew, Logger: n.log}
 }
 
 // roomForHints reports whether the disk has room for more of what replicas miss, far
@@ -232,7 +232,7 @@ func (n *Node) loadedPartitions(ctx context.Context, store transfer.Store) ([]ha
 		return nil, datadir.Failed("set a damaged partition aside", err)
 	}
 	if suspect > 0 {
-		n.log.Warn("part of the store is lost: these partitions are rebuilt from their other copies", "partitions", suspect)
+		n.log.Warn("part of the store is lost: the best copies there are of these partitions are used", "partitions", suspect)
 		n.events.Add(events.Damage(time.Now(), n.name, suspect))
 	}
 	return loaded, nil

@@ -44,6 +44,10 @@ type loading struct {
 	// generations to be deleted.
 	restated []*layout.PartState
 	lost     []layout.Generation
+	// recounted and lacking count partitions whose books or mutations are lost; why is the
+	// reason of one of the latter.
+	recounted, lacking int
+	why                string
 }
 
 // Load reads the node's own range and the books of the partitions, compares
@@ -85,6 +89,7 @@ func (l *loading) run() error {
 	if err := l.compareMarks(); err != nil {
 		return err
 	}
+	l.say()
 	l.suspectAll()
 	l.unsureAll()
 	l.Dead = append(l.Dead, l.lost...)
@@ -124,7 +129,7 @@ func (l *loading) books(s *layout.PartState) error {
 			return nil
 		}
 	}
-	l.Log.Error("the counters of a partition are lost; they are recounted from its keys", "node", l.Node, "partition", s.Partition, "state", s.State)
+	l.recounted++
 	s.Suspect = true
 	m, err := v.Recount()
 	m.Seq = s.Seq
@@ -162,14 +167,24 @@ func (l *loading) compareMarks() error {
 			next.Seq = max(next.Seq, m.seq)
 		}
 		if why != "" {
-			l.Log.Error("a partition lacks what this node acknowledged; it must be rebuilt from a replica",
-				"node", l.Node, "partition", p, "state", next.State, "epoch", next.Epoch, "reason", why)
+			l.lacking++
+			l.why = fmt.Sprintf("partition %d: %s", p, why)
 		}
 		l.findLost(s, &next)
 		l.Partitions[p] = &next
 		l.restated = append(l.restated, &next)
 	}
 	return nil
+}
+
+// say logs what is missing, in one line for all partitions: there may be thousands.
+func (l *loading) say() {
+	if l.recounted > 0 {
+		l.Log.Error("the counters of partitions are lost; they are recounted from their keys", "node", l.Node, "partitions", l.recounted)
+	}
+	if l.lacking > 0 {
+		l.Log.Error("partitions lack what this node acknowledged; they must be rebuilt from replicas", "node", l.Node, "partitions", l.lacking, "one", l.why)
+	}
 }
 
 // maxLostGenerations bounds the generations that are looked for after a loss.

@@ -49,6 +49,9 @@ func OpenBadger(dir string, o BadgerOptions) (KV, error) {
 	if o.FreeSpace == nil {
 		o.FreeSpace = freeSpace
 	}
+	if err := mendHeads(dir, o.Logger); err != nil {
+		return nil, fmt.Errorf("cannot open the store in %s: %w", dir, err)
+	}
 	return openBadger(o.badger(dir), o.FreeSpace)
 }
 
@@ -95,7 +98,7 @@ func openBadger(opt badger.Options, free func(dir string) (int64, error)) (KV, e
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("frontier: cannot open the store in %s: %w", opt.Dir, err)
+		return nil, fmt.Errorf("cannot open the store in %s: %w", opt.Dir, err)
 	}
 	return b, nil
 }
@@ -127,7 +130,8 @@ func (b *badgerKV) verify(opt badger.Options) error {
 		return err
 	}
 	b.damage = string(noted)
-	found, err := verifyStore(opt)
+	cut, found, err := verifyStore(opt)
+	b.cuts = cut
 	if err != nil || found == "" {
 		return err
 	}
@@ -140,6 +144,11 @@ func (b *badgerKV) verify(opt badger.Options) error {
 
 // Damage implements damaged: it names the logs that have lost entries.
 func (b *badgerKV) Damage() string { return b.damage }
+
+// Cuts names the logs that did not end where their writer had stopped when the store was opened,
+// and where each of them was cut. A kill may cut the newest, within an entry that was not
+// acknowledged yet.
+func (b *badgerKV) Cuts() []string { return b.cuts }
 
 // NoteDamage implements damaged.
 func (b *badgerKV) NoteDamage() error {
@@ -157,7 +166,8 @@ func or(v, otherwise int64) int64 {
 type badgerKV struct {
 	db        *badger.DB
 	files     *fileSync
-	damage    string
+	damage    string // not noted yet
+	cuts      []string
 	space     space
 	reserve   *reserve
 	logs      *logBlocks

@@ -14,7 +14,8 @@
 //
 // Badger opens damaged files without an error and then reads less. OpenBadger therefore
 // reads the store once (verify.go). It refuses a damaged table or MANIFEST by the name of
-// the file. A log that lost entries is reported by Damage until NoteDamage.
+// the file. A log that lost entries is reported by Damage until NoteDamage. Bytes that say
+// nothing are made anew (heads.go). Cuts says where logs were cut.
 //
 // A loss of power leaves files that look whole. The file MACHINE names the run of the
 // machine in which the store was opened last (powerloss.go), so LostPower can tell.

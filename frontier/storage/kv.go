@@ -65,5 +65,5 @@ var (
 	// ErrClosed says that the store was closed or has crashed.
 	ErrClosed = errors.New("frontier: the store is closed")
 	// ErrDamaged says that a file of the store cannot be read as what it should be.
-	ErrDamaged = errors.New("frontier: damaged file of the store")
+	ErrDamaged = errors.New("is damaged")
 )

@@ -81,7 +81,7 @@ func (r *ReadOnly) link() (largest int64, err error) {
 			var size int64
 			size, err = copyLog(from, to)
 			largest = max(largest, size)
-		case f.Name() == badger.ManifestFilename, f.Name() == badger.KeyRegistryFileName:
+		case f.Name() == badger.ManifestFilename:
 			err = copyFile(from, to, -1)
 		}
 		if err != nil {
@@ -162,9 +162,9 @@ func (r *ReadOnly) Kept() []Entry { return r.kept }
 func (r *ReadOnly) Verify() error {
 	opt := r.opt
 	opt.Dir, opt.ValueDir = r.dir, r.dir
-	damage, err := verifyStore(opt)
+	_, damage, err := verifyStore(opt)
 	if err == nil && damage != "" {
-		err = fmt.Errorf("%w: %s in %s", ErrDamaged, damage, r.dir)
+		err = fmt.Errorf("the store in %s %w: %s", r.dir, ErrDamaged, damage)
 	}
 	return err
 }

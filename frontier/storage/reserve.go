@@ -102,11 +102,11 @@ func readEntries(body []byte) (es []Entry, err error) {
 	le := binary.LittleEndian
 	for len(body) > 0 {
 		if len(body) < 6 {
-			return nil, fmt.Errorf("%w: an entry of the reserve", ErrDamaged)
+			return nil, fmt.Errorf("an entry of the reserve %w", ErrDamaged)
 		}
 		k, v := int64(le.Uint16(body)), int64(le.Uint32(body[2:]))
 		if body = body[6:]; k+v > int64(len(body)) {
-			return nil, fmt.Errorf("%w: an entry of the reserve", ErrDamaged)
+			return nil, fmt.Errorf("an entry of the reserve %w", ErrDamaged)
 		}
 		es = append(es, Entry{Key: body[:k:k], Value: body[k : k+v : k+v]})
 		body = body[k+v:]

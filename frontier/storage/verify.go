@@ -32,18 +32,24 @@ import (
 // begun. What a damaged one has lost may concern any partition, so all of
 // them become suspect.
 
+// damaged is the ErrDamaged of a file; err says what is wrong with it.
+func damaged(path string, err error) error {
+	return fmt.Errorf("the file %s %w: %w", path, ErrDamaged, err)
+}
+
 // castagnoli is the table of the store's checksums.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // verifyStore judges the files in opt.Dir. Its error names the file that makes
-// the store unusable; damage names logs that have lost entries.
-func verifyStore(opt badger.Options) (damage string, err error) {
+// the store unusable. cuts says where each cut log was cut; damage names those
+// that have lost entries.
+func verifyStore(opt badger.Options) (cuts []string, damage string, err error) {
 	ids, err := verifyManifest(opt)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	if err := verifyTables(opt, ids); err != nil {
-		return "", err
+		return nil, "", err
 	}
 	return damagedLogs(opt.Dir)
 }
@@ -61,7 +67,7 @@ func verifyManifest(opt badger.Options) (tables []uint64, err error) {
 	defer func() { _ = file.Close() }()
 	m, end, err := badger.ReplayManifestFile(file, opt.ExternalMagicVersion, opt)
 	if err != nil {
-		return nil, fmt.Errorf("%w: file %s: %w", ErrDamaged, path, err)
+		return nil, damaged(path, err)
 	}
 	info, err := file.Stat()
 	if err != nil {
@@ -72,7 +78,7 @@ func verifyManifest(opt badger.Options) (tables []uint64, err error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if !tornRecord(tail) {
-		return nil, fmt.Errorf("%w: file %s: a record at %d says a false length", ErrDamaged, path, end)
+		return nil, damaged(path, fmt.Errorf("the record at byte %d says a false length", end))
 	}
 	for id := range m.Tables {
 		tables = append(tables, id)
@@ -89,7 +95,7 @@ func manifestMissing(dir string) error {
 			return err
 		}
 		if len(found) > 0 {
-			return fmt.Errorf("%w: file %s is missing beside %d others", ErrDamaged, filepath.Join(dir, badger.ManifestFilename), len(found))
+			return damaged(filepath.Join(dir, badger.ManifestFilename), fmt.Errorf("it is missing beside %d other files", len(found)))
 		}
 	}
 	return nil
@@ -126,7 +132,7 @@ func verifyTables(opt badger.Options, ids []uint64) error {
 		g.Go(func() error {
 			path := table.NewFilename(id, opt.Dir)
 			if err := verifyTable(opt, id, path); err != nil {
-				return fmt.Errorf("%w: file %s: %w", ErrDamaged, path, err)
+				return damaged(path, err)
 			}
 			return nil
 		})
@@ -153,7 +159,7 @@ func verifyTable(opt badger.Options, id uint64, path string) (err error) {
 		ChkMode: options.OnBlockRead,
 	})
 	if err != nil {
-		return err
+		return errors.New("its index does not have its checksum")
 	}
 	// The table's own check keeps all blocks in memory. A walk keeps one; it does
 	// not say that a block is bad, but ends there.
@@ -163,46 +169,52 @@ func verifyTable(opt badger.Options, id uint64, path string) (err error) {
 		last = append(last[:0], it.Key()...)
 	}
 	if !bytes.Equal(last, t.Biggest()) {
-		return fmt.Errorf("the block behind key %x is damaged", last)
+		return errors.New("a block of it does not have its checksum")
 	}
 	return it.Close()
 }
 
 // damagedLogs names those logs of tables in memory, save the newest, that do
-// not end where their writer stopped. A log that would make Badger ask for more
-// memory than there may be is an error.
-func damagedLogs(dir string) (string, error) {
+// not end where their writer stopped; cuts names the newest too. A log that
+// would make Badger ask for more memory than there may be is an error.
+func damagedLogs(dir string) (cuts []string, damage string, err error) {
 	logs, err := filepath.Glob(filepath.Join(dir, "*.mem"))
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	slices.Sort(logs) // Badger's numbers have five digits
 	var bad []string
 	for i, path := range logs {
-		end, err := endOfLog(path)
+		end, at, err := endOfLog(path)
 		switch {
 		case err != nil:
-			return "", err
+			return nil, "", err
 		case end == logAbsurd:
-			return "", fmt.Errorf("%w: file %s: an entry says that it is larger than the file", ErrDamaged, path)
-		case end == logCut && i < len(logs)-1:
+			return nil, "", damaged(path, fmt.Errorf("the entry at byte %d says that it is larger than the file", at))
+		case end != logCut:
+			continue
+		case i < len(logs)-1:
 			bad = append(bad, filepath.Base(path))
 		}
+		cuts = append(cuts, fmt.Sprintf("%s at byte %d", path, at))
 	}
-	return strings.Join(bad, ", "), nil
+	return cuts, strings.Join(bad, ", "), nil
 }
 
-func endOfLog(path string) (logEnd, error) {
+// endOfLog says how a log ends, and where its whole entries do.
+func endOfLog(path string) (how logEnd, at int64, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer func() { _ = file.Close() }()
 	info, err := file.Stat()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return scanLog(file, info.Size())
+	at = logHead
+	how, err = walkLog(bufio.NewReaderSize(file, 1<<18), info.Size(), func(_ byte, end int64) { at = end })
+	return how, at, err
 }
 
 // Badger's log: a head of 20 bytes, then entries

@@ -55,7 +55,7 @@ func nounOf(cause string) string {
 // Damage says that part of the store is lost.
 func Damage(now time.Time, node string, partitions int) crawl.Event {
 	return crawl.Event{Time: now, Level: crawl.EventError, Code: crawl.EventStoreDamaged, Node: node, Fields: map[string]any{"partitions": partitions},
-		Message: fmt.Sprintf("part of the store of %s is lost: %d partitions are rebuilt from their other copies", node, partitions)}
+		Message: fmt.Sprintf("part of the store of %s is lost: the best copies there are of %d partitions are used", node, partitions)}
 }
 
 // Repaired says that an archive file was repaired at the start.

@@ -3,6 +3,7 @@
 //
 //	store.go      the frontier as handoff uses it; what the disk has at a start
 //	found.go      the founder of a cluster gets its partitions
+//	remains.go    what a node that is alone does with a frontier that has lost something
 //	transport.go  handoff's calls and streams, over package peer
 //	fences.go     views as handoff needs them, and which of them need the full fence
 //	figures.go    figures of handoff and the frontier, for the status

@@ -6,6 +6,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/membership"
 	"crawlnode/node/datadir"
 )
@@ -18,6 +19,8 @@ const foundedMark = "founded"
 type Founder struct {
 	Dir      *datadir.Dir
 	Frontier *frontier.Frontier
+	// Store is what the frontier is in.
+	Store storage.KV
 	// Room is nil when the disk has room for a new node, else the error that Found returns.
 	Room   func() error
 	Logger *slog.Logger
@@ -25,6 +28,14 @@ type Founder struct {
 
 // Founded reports whether this node has founded the partitions of its cluster.
 func (f Founder) Founded() bool { return f.Dir.Has(foundedMark) }
+
+// Begin founds the partitions, or judges what a lone node has of them.
+func (f Founder) Begin(ctx context.Context, v *membership.View, self crawl.NodeID) error {
+	if err := f.Found(ctx, v, self); err != nil {
+		return err
+	}
+	return f.Remains(ctx, v, self)
+}
 
 // Found founds the partitions when self is the founder and has not done so. The
 // first view is on disk before they are, so a founder that finds nothing else
