@@ -43,7 +43,7 @@ func (a *Archive) repairAll() error {
 			a.opts.OnRepair(done)
 		}
 	}
-	return nil
+	return removeNamed(a.dir)
 }
 
 // repair cuts the open file with that final name after its last whole record, completes its index

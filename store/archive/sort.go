@@ -167,9 +167,12 @@ func sortTo(out io.Writer, in io.Reader, dir string, memory int) error {
 	return w.Flush()
 }
 
+// sortPrefix begins the names that files have before they are nameless.
+const sortPrefix = "sort-"
+
 // namelessFile makes a file that disappears when it is closed, also by a crash.
 func namelessFile(dir string) (*os.File, error) {
-	f, err := os.CreateTemp(dir, "sort-*")
+	f, err := os.CreateTemp(dir, sortPrefix+"*")
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +180,26 @@ func namelessFile(dir string) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// removeNamed removes the files of which a crash came before they lost their name: nothing was written to them.
+func removeNamed(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), sortPrefix) {
+			continue
+		}
+		if info, err := e.Info(); err != nil || info.Size() > 0 || !info.Mode().IsRegular() {
+			continue // not ours
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sortRuns reads all lines of in and returns them as sorted runs: the last one in memory, the

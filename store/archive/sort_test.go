@@ -165,3 +165,25 @@ func TestUnsortableIndex(t *testing.T) {
 	open(t, dir, Options{})
 	readAll(t, dir)
 }
+
+// TestNameLeftByACrash: a crash may come before a file of the sort has lost its name. The next start removes it, and nothing else.
+func TestNameLeftByACrash(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"sort-17": "", "sort-18": "somebody's", "sorted": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := Open(dir, Options{Node: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || fmt.Sprint(left) != fmt.Sprint([]string{filepath.Join(dir, "sort-18"), filepath.Join(dir, "sorted")}) {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}

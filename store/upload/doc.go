@@ -16,5 +16,6 @@
 // Keys are unique: PREFIX/CLUSTER/NODE/FOLDER/FILE, with the ids of the cluster and of the node, which are random, and a file
 // name that has the time and a serial number. An upload never replaces an object of other content but its own half-done one.
 //
-// The package starts no goroutine. Memory: 32 KiB for each call; parts are read from the file twice.
+// Put sends two parts of a large file at once, and waits for both. Memory: 32 KiB for each part on its way, 3 MiB while an object is
+// compared; parts are read from the file twice.
 package upload

@@ -2,8 +2,6 @@ package upload
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +12,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/minio/minio-go/v7/pkg/encrypt"
+	"golang.org/x/sync/errgroup"
 )
 
 // ErrMissing says that the store has no such object.
@@ -25,7 +24,11 @@ type S3 struct {
 	target Target
 	sse    encrypt.ServerSide // nil: as the bucket says
 	least  int64              // size of a part, at the least
+	atOnce int                // parts that are sent at once
 }
+
+// partsAtOnce keeps two processors busy, and bounds what a node has open.
+const partsAtOnce = 2
 
 // NewS3 makes the client. It sends nothing yet. Credentials are those of the environment (AWS_ACCESS_KEY_ID or
 // MINIO_ROOT_USER), of ~/.aws/credentials, or of the machine's role. transport is nil but in tests.
@@ -43,7 +46,7 @@ func NewS3(t Target, transport http.RoundTripper) (*S3, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &S3{core: core, target: t, least: leastPart}
+	s := &S3{core: core, target: t, least: leastPart, atOnce: partsAtOnce}
 	switch t.SSE {
 	case "AES256":
 		s.sse = encrypt.NewSSE()
@@ -71,15 +74,10 @@ func within(ctx context.Context, bytes int64) (context.Context, context.CancelFu
 // Put stores a file under a key and verifies that the store has it. It goes on with the parts of an attempt before. Put of a file
 // that the store has only looks.
 func (s *S3) Put(ctx context.Context, key string, f io.ReaderAt, size int64) (tag string, err error) {
-	parts, err := Sums(f, size, partSize(size, s.least))
-	if err != nil {
-		return "", err
-	}
-	switch err := s.verify(ctx, key, parts, size); {
-	case err == nil:
-		return Tag(parts), nil
-	case !errors.Is(err, ErrMissing) && !errors.Is(err, errOther):
-		return "", err
+	parts := split(size, partSize(size, s.least))
+	tag, err = s.verify(ctx, key, f, parts, size)
+	if !errors.Is(err, ErrMissing) && !errors.Is(err, errOther) {
+		return tag, err
 	}
 	if len(parts) == 1 {
 		err = s.putWhole(ctx, key, f, &parts[0])
@@ -89,14 +87,21 @@ func (s *S3) Put(ctx context.Context, key string, f io.ReaderAt, size int64) (ta
 	if err != nil {
 		return "", err
 	}
-	return Tag(parts), s.verify(ctx, key, parts, size)
+	return s.verify(ctx, key, f, parts, size)
 }
 
-func (s *S3) putWhole(ctx context.Context, key string, f io.ReaderAt, p *Part) error {
-	ctx, cancel := within(ctx, p.Size)
+// secure reports whether nobody can change what is sent. Without TLS the signature of a request has the SHA-256 of its body.
+func (s *S3) secure() bool { return !s.target.Plain }
+
+func (s *S3) putWhole(ctx context.Context, key string, f io.ReaderAt, p *part) error {
+	if err := p.digest(f, s.secure()); err != nil {
+		return err
+	}
+	ctx, cancel := within(ctx, p.size)
 	defer cancel()
-	_, err := s.core.PutObject(ctx, s.target.Bucket, key, io.NewSectionReader(f, p.Offset, p.Size), p.Size,
-		base64.StdEncoding.EncodeToString(p.MD5[:]), hex.EncodeToString(p.SHA256[:]), minio.PutObjectOptions{ContentType: contentType(key), ServerSideEncryption: s.sse})
+	// The client would sign each chunk of a plain request, which digests the body again.
+	o := minio.PutObjectOptions{ContentType: contentType(key), ServerSideEncryption: s.sse, DisableContentSha256: true}
+	_, err := s.core.PutObject(ctx, s.target.Bucket, key, io.NewSectionReader(f, p.offset, p.size), p.size, p.base64MD5(), p.sha256, o)
 	return err
 }
 
@@ -113,8 +118,8 @@ func contentType(key string) string {
 	return "application/octet-stream"
 }
 
-// putParts sends the parts that the store does not have yet.
-func (s *S3) putParts(ctx context.Context, key string, f io.ReaderAt, parts []Part) error {
+// putParts sends the parts that the store does not have yet, some at once: one is digested while another is sent.
+func (s *S3) putParts(ctx context.Context, key string, f io.ReaderAt, parts []part) error {
 	id, have, err := s.resume(ctx, key)
 	if err != nil {
 		return err
@@ -127,15 +132,18 @@ func (s *S3) putParts(ctx context.Context, key string, f io.ReaderAt, parts []Pa
 		}
 	}
 	done := make([]minio.CompletePart, len(parts))
+	group, sending := errgroup.WithContext(ctx)
+	group.SetLimit(s.atOnce)
 	for i := range parts {
-		p := &parts[i]
-		if old, ok := have[i+1]; ok && old.Size == p.Size && unquoted(old.ETag) == hex.EncodeToString(p.MD5[:]) {
-			done[i] = minio.CompletePart{PartNumber: i + 1, ETag: old.ETag}
-			continue
-		}
-		if done[i], err = s.putPart(ctx, key, id, f, i+1, p); err != nil {
-			return fmt.Errorf("part %d of %d: %w", i+1, len(parts), err)
-		}
+		group.Go(func() (err error) {
+			if done[i], err = s.putPart(sending, key, id, f, i+1, &parts[i], have); err != nil {
+				return fmt.Errorf("part %d of %d: %w", i+1, len(parts), err)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
 	}
 	long, cancel := context.WithTimeout(ctx, together)
 	defer cancel()
@@ -147,11 +155,21 @@ func (s *S3) putParts(ctx context.Context, key string, f io.ReaderAt, parts []Pa
 	return err
 }
 
-func (s *S3) putPart(ctx context.Context, key, id string, f io.ReaderAt, number int, p *Part) (minio.CompletePart, error) {
-	ctx, cancel := within(ctx, p.Size)
+// putPart sends a part, unless it is among those that the store has.
+func (s *S3) putPart(ctx context.Context, key, id string, f io.ReaderAt, number int, p *part, have map[int]minio.ObjectPart) (minio.CompletePart, error) {
+	if ctx.Err() != nil {
+		return minio.CompletePart{}, ctx.Err() // another part has failed
+	}
+	if err := p.digest(f, s.secure()); err != nil {
+		return minio.CompletePart{}, err
+	}
+	if old, ok := have[number]; ok && old.Size == p.size && unquoted(old.ETag) == p.hexMD5() {
+		return minio.CompletePart{PartNumber: number, ETag: old.ETag}, nil
+	}
+	ctx, cancel := within(ctx, p.size)
 	defer cancel()
-	sent, err := s.core.PutObjectPart(ctx, s.target.Bucket, key, id, number, io.NewSectionReader(f, p.Offset, p.Size), p.Size,
-		minio.PutObjectPartOptions{Md5Base64: base64.StdEncoding.EncodeToString(p.MD5[:]), Sha256Hex: hex.EncodeToString(p.SHA256[:])})
+	sent, err := s.core.PutObjectPart(ctx, s.target.Bucket, key, id, number, io.NewSectionReader(f, p.offset, p.size), p.size,
+		minio.PutObjectPartOptions{Md5Base64: p.base64MD5(), Sha256Hex: p.sha256, DisableContentSha256: true})
 	return minio.CompletePart{PartNumber: number, ETag: sent.ETag}, err
 }
 
@@ -192,33 +210,32 @@ func unquoted(tag string) string { return strings.Trim(tag, `"`) }
 // errOther says that the object is another one.
 var errOther = errors.New("the object has other content")
 
-// verify compares an object with a file: by size and entity tag or, when the tag says something else, by its bytes.
-func (s *S3) verify(ctx context.Context, key string, parts []Part, size int64) error {
+// verify compares an object with a file: by size and entity tag or, when the tag says something else, by its bytes. It returns the tag
+// that the file's bytes have.
+func (s *S3) verify(ctx context.Context, key string, f io.ReaderAt, parts []part, size int64) (tag string, err error) {
 	short, cancel := within(ctx, 0)
 	defer cancel()
 	info, err := s.core.StatObject(short, s.target.Bucket, key, minio.StatObjectOptions{})
 	switch {
 	case isMissing(err):
-		return fmt.Errorf("%w: %s", ErrMissing, key)
+		return "", fmt.Errorf("%w: %s", ErrMissing, key)
 	case err != nil:
-		return err
+		return "", err
 	case info.Size != size:
-		return fmt.Errorf("%w: %s has %d bytes, the file %d", errOther, key, info.Size, size)
-	case unquoted(info.ETag) == Tag(parts):
-		return nil
+		return "", fmt.Errorf("%w: %s has %d bytes, the file %d", errOther, key, info.Size, size)
+	}
+	if tag, err = tagOf(f, parts, s.secure()); err != nil || unquoted(info.ETag) == tag {
+		return tag, err
 	}
 	long, cancel := within(ctx, size)
 	defer cancel()
-	got, err := Sums(&reader{s: s, ctx: long, key: key, size: size}, size, partSize(size, s.least))
-	if err != nil {
-		return err
+	switch at, err := differ(f, &reader{s: s, ctx: long, key: key, size: size}, size); {
+	case err != nil:
+		return "", err
+	case at >= 0:
+		return "", fmt.Errorf("%w: %s differs in the MiB at %d", errOther, key, at)
 	}
-	for i := range parts {
-		if got[i].SHA256 != parts[i].SHA256 {
-			return fmt.Errorf("%w: %s differs in the %d bytes at %d", errOther, key, parts[i].Size, parts[i].Offset)
-		}
-	}
-	return nil
+	return tag, nil
 }
 
 func isMissing(err error) bool {

@@ -223,6 +223,7 @@ func TestResume(t *testing.T) {
 		return ""
 	}
 	c := client(t, s)
+	c.atOnce = 1
 	if _, err := c.Put(ctx, "p/f", bytes.NewReader(body), int64(len(body))); err == nil {
 		t.Fatal("it was sent")
 	}
