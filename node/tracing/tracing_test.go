@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"syscall"
 	"testing"
 	"time"
 
@@ -245,4 +246,55 @@ func BenchmarkSampler(b *testing.B) {
 	for b.Loop() {
 		_, _ = s.Trace(u)
 	}
+}
+
+// BenchmarkPage is what traces cost a page with 40 links at the default sample, in processor time: "cpu-ns/op" is to be compared with that of
+// a page, some hundred microseconds (docs/performance.md).
+func BenchmarkPage(b *testing.B) {
+	tr, err := New(Options{Share: 0.001, Cluster: "c", Log: slog.New(slog.DiscardHandler), Exporter: tracetest.NewNoopExporter()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	v, parts := NewVisits(tr), &fakeParts{}
+	var pages []crawl.Visit
+	var links []crawl.Target
+	for i := range 4000 { // a few of them are in the sample
+		u, err := urlnorm.ParseStored(fmt.Sprintf("http://docs.example.org/guide/chapter-7/section-%d.html", i))
+		if err != nil {
+			b.Fatal(err)
+		}
+		pages, links = append(pages, crawl.Visit{Lease: crawl.Lease{Host: "docs.example.org", Item: crawl.Item{URL: u}}}), append(links, crawl.Target{URL: u, Depth: 1})
+	}
+	for _, bare := range []bool{true, false} {
+		var from pipeline.Source = parts
+		var into pipeline.Archive = parts
+		var end pipeline.Sink = fakeSink{fakeStore{parts}}
+		if !bare {
+			from, into, end = v.Source(from), v.Archive(into), v.Sink(fakeSink{v.Store(fakeStore{parts})})
+		}
+		b.Run(fmt.Sprintf("bare=%v", bare), func(b *testing.B) {
+			before := processorTime(b)
+			for i := 0; b.Loop(); i++ {
+				parts.visits = pages[i%len(pages):]
+				next, _ := from.Next(b.Context())
+				_, _ = into.Put(b.Context(), crawl.Capture{URL: next.Item.URL})
+				at := i * 40 % len(links)
+				_ = end.Complete(b.Context(), next, crawl.Outcome{Kind: crawl.Fetched, Status: 200, Took: time.Millisecond, FetchedAt: time.Now(), Targets: links[at : at+40]})
+			}
+			b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
+		})
+	}
+	if err := tr.Close(); err != nil {
+		b.Error(err)
+	}
+}
+
+// processorTime is what this process has used.
+func processorTime(b *testing.B) int64 {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
 }

@@ -1,0 +1,28 @@
+package integration
+
+import (
+	"flag"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+var traceTurns = flag.Int("traceturns", 0, "run TestTraceCost with so many pairs of crawls")
+
+// TestTraceCost crawls by turns with traces, at the default sample and to a collector that takes them, and without.
+func TestTraceCost(t *testing.T) {
+	if *traceTurns == 0 {
+		t.Skip("takes minutes, and processors of its own; run with -traceturns 7")
+	}
+	needsProcesses(t)
+	spans := collectSpans(t)
+	out, err := exec.Command(binary(t), "bench", "--set", "otlp-endpoint=http://"+spans.addr, "--against", "otlp-endpoint=", "--hosts", "100", "--pages-per-host", "50", "--pairs", fmt.Sprint(*traceTurns)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if spans.count("visit") == 0 {
+		t.Error("nothing was traced")
+	}
+	t.Logf("load %s, %d spans\n%s", loadAverage(), spans.count(""), strings.TrimSpace(string(out)))
+}
