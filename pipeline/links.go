@@ -13,7 +13,6 @@ import (
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/scope"
-	"crawlnode/web/simhash"
 	"crawlnode/web/urlnorm"
 )
 
@@ -122,7 +121,7 @@ type finds struct {
 	skipped []crawl.Skip
 	// fingerprints says that the archive needs the SimHash of texts. The deriver may need it too.
 	fingerprints bool
-	masked       []byte // memory for textPrint
+	masked       []byte // memory for prints
 	// complete: no scope entry is missing, so a refusal is final.
 	complete bool
 	// topic is the page's score and anchor the text of the current link, with Rules.Focus.
@@ -315,12 +314,7 @@ func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
 	if f.rules.Settings.Assets && follow {
 		f.hiddenParts(resp.Body, &doc)
 	}
-	if f.fingerprints || f.deriver != nil && f.deriver.Simhashes() {
-		f.o.Simhash, _ = simhash.Fingerprint(doc.Text)
-	}
-	if comparesText(&f.rules.Settings) {
-		f.o.Text = f.textPrint(doc.Text)
-	}
+	f.prints(doc.Text)
 	return &doc
 }
 

@@ -49,14 +49,21 @@ func comparesText(s *crawl.Settings) bool {
 // maxMasked bounds the memory that a worker keeps for masked texts.
 const maxMasked = 1 << 20
 
-// textPrint is the fingerprint of a text without its numbers.
-func (f *finds) textPrint(text []byte) uint64 {
-	f.masked = simhash.MaskNumbers(f.masked[:0], text)
-	print, _ := simhash.Fingerprint(f.masked)
-	if cap(f.masked) > maxMasked {
-		f.masked = nil
+// prints makes the fingerprints that somebody needs: of the text, and of the text without its numbers.
+func (f *finds) prints(text []byte) {
+	whole := f.fingerprints || f.deriver != nil && f.deriver.Simhashes()
+	switch {
+	case comparesText(&f.rules.Settings):
+		f.o.Simhash, f.o.Text, f.masked = simhash.Fingerprints(text, f.masked)
+		if !whole {
+			f.o.Simhash = 0
+		}
+		if cap(f.masked) > maxMasked {
+			f.masked = nil
+		}
+	case whole:
+		f.o.Simhash, _ = simhash.Fingerprint(text)
 	}
-	return print
 }
 
 // maxMaxAge is the longest time for which an answer can call itself fresh: a year, as long as the longest that HTTP/1.1 recommended

@@ -16,11 +16,7 @@ func Distance(a, b uint64) int { return bits.OnesCount64(a ^ b) }
 // and false when the text has fewer than MinWords words. It allocates nothing.
 func Fingerprint(text []byte) (uint64, bool) {
 	var w words
-	done := w.read(text)
-	// The rest is read with zeros after it, which are not part of a word.
-	var end [2 * reach]byte
-	copy(end[:], text[done:])
-	w.read(end[:])
+	w.all(text)
 	return w.finish()
 }
 
@@ -31,6 +27,7 @@ type words struct {
 	hashes [waiting]uint64
 	n      int
 	votes  votes
+	alone  bool // there was a character that is a word by itself
 }
 
 const (
@@ -41,6 +38,15 @@ const (
 	// shingle is the number of words that vote together.
 	shingle = 3
 )
+
+// all hashes the words of a text, or of a piece of one.
+func (w *words) all(text []byte) {
+	done := w.read(text)
+	// The rest is read with zeros after it, which are not part of a word.
+	var end [2 * reach]byte
+	copy(end[:], text[done:])
+	w.read(end[:])
+}
 
 // count counts the votes of the waiting words, sixteen at a time, and keeps the words that belong
 // to later shingles.
@@ -58,11 +64,17 @@ func (w *words) finish() (uint64, bool) {
 	if w.votes.n+w.n < MinWords {
 		return 0, false
 	}
+	w.rest()
+	return w.votes.majority(), true
+}
+
+// rest counts the votes of the last words, one at a time.
+func (w *words) rest() {
 	for h := w.hashes[:w.n]; len(h) >= shingle; h = h[1:] {
 		w.votes.ripple(vote(h[0], h[1], h[2]), 0)
 		w.votes.n++
 	}
-	return w.votes.majority(), true
+	w.n = 0
 }
 
 // hash adds n bytes of a word to the hash of those before.

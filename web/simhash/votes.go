@@ -60,6 +60,17 @@ func fullAdder(a, b, c uint64) (sum, carry uint64) {
 	return x ^ c, a&b | x&c
 }
 
+// replace takes votes out that were counted in v, and puts others in.
+func (v *votes) replace(out, in *votes) {
+	var carry, borrow uint64
+	for i := range planes {
+		a, b := v.plane[i], out.plane[i]
+		a, carry = fullAdder(a, in.plane[i], carry)
+		v.plane[i], borrow = a^b^borrow, ^a&(b|borrow)|b&borrow
+	}
+	v.n += in.n - out.n
+}
+
 // majority returns the bits for which more than half have voted.
 func (v *votes) majority() uint64 {
 	// more and same hold, for each counter, how it compares with n/2 according to the planes read

@@ -26,6 +26,7 @@ func (w *words) read(text []byte) int {
 		if alone == 0 {
 			n = w.window(b, letters)
 		} else {
+			w.alone = true
 			n = w.mixed(b, letters, alone)
 		}
 		if n == 0 {
