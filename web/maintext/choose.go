@@ -27,7 +27,7 @@ func choose(all []block) []block {
 	named := narrower(said, least, func(b block) bool { return !b.place.named })
 	main := narrower(named, fair, func(b block) bool { return b.place.main })
 	return narrower(main, least, func(b block) bool {
-		return b.heading || len(b.text) >= paragraph || float64(b.links) < tooLinked*float64(len(b.text))
+		return b.heading || b.len() >= paragraph || float64(b.links) < tooLinked*float64(b.len())
 	})
 }
 
@@ -41,7 +41,7 @@ func narrower(blocks []block, share float64, f func(block) bool) []block {
 }
 
 func keep(blocks []block, f func(block) bool) []block {
-	var out []block
+	out := make([]block, 0, len(blocks))
 	for _, b := range blocks {
 		if f(b) {
 			out = append(out, b)
@@ -53,7 +53,7 @@ func keep(blocks []block, f func(block) bool) []block {
 func size(blocks []block) int {
 	n := 0
 	for _, b := range blocks {
-		n += len(b.text)
+		n += b.len()
 	}
 	return n
 }

@@ -4,8 +4,8 @@
 //	tokens ─► blocks (text, share of links, where it stands) ─► those that are worth keeping
 //
 // [Extract] never fails: whatever bytes a server sends, it returns the readable part, in time linear
-// in the page. It builds no tree. Its memory is bounded by [MaxText], [MaxHeadings], [MaxBlocks] and the depth of elements that it
-// follows, plus, for a page that is not in UTF-8, its decoded copy.
+// in the page. It builds no tree. The tokens are those of web/htmlparse. Its memory is bounded by [MaxText], [MaxHeadings], [MaxBlocks] and the depth of elements that it
+// follows, plus, for a page that is not in UTF-8, its decoded copy. Some of it is kept for the next page.
 //
 // A block is the text between two tags that begin a line. Whether it is kept depends on the
 // elements that it stands in (nav, aside, footer, role, the words of class and id names) and on how

@@ -35,26 +35,11 @@ func Extract(body []byte, contentType, language string) Page {
 	if kind, _, _ := strings.Cut(strings.ToLower(contentType), ";"); strings.TrimSpace(kind) == "text/plain" {
 		return plain(text, language)
 	}
-	r := newReader(text)
+	r := newReader(text, contentType)
+	defer r.release()
 	r.read()
 	p := Page{Truncated: r.truncated}
-	kept := choose(r.blocks)
-	var all strings.Builder
-	for _, b := range kept {
-		if b.heading && len(p.Headings) < MaxHeadings {
-			p.Headings = append(p.Headings, b.text)
-		}
-		if all.Len() > 0 {
-			all.WriteByte('\n')
-		}
-		if left := MaxText - all.Len(); len(b.text) >= left { // room for a newline stays
-			all.WriteString(cut(b.text, max(left-1, 0)))
-			p.Truncated = true
-			break
-		}
-		all.WriteString(b.text)
-	}
-	p.Text = all.String()
+	p.take(r.text, choose(r.blocks))
 	p.Title = r.title
 	if p.Title == "" {
 		p.Title = r.shareTitle
@@ -74,12 +59,39 @@ func Extract(body []byte, contentType, language string) Page {
 	return p
 }
 
+// take takes the text of the blocks that were chosen.
+func (p *Page) take(text []byte, kept []block) {
+	total := 0
+	for i := range kept {
+		total += kept[i].len() + 1
+	}
+	var all strings.Builder
+	all.Grow(min(total, MaxText))
+	for i := range kept {
+		b := &kept[i]
+		text := text[b.from:b.to]
+		if b.heading && len(p.Headings) < MaxHeadings {
+			p.Headings = append(p.Headings, string(text))
+		}
+		if all.Len() > 0 {
+			all.WriteByte('\n')
+		}
+		if left := MaxText - all.Len(); len(text) >= left { // room for a newline stays
+			all.WriteString(cut(string(text), max(left-1, 0)))
+			p.Truncated = true
+			break
+		}
+		all.Write(text)
+	}
+	p.Text = all.String()
+}
+
 // plain is a text without markup.
 func plain(text []byte, language string) Page {
 	var p Page
 	lines := strings.Split(cut(string(text), MaxText), "\n")
 	for i, line := range lines {
-		lines[i] = clean(line)
+		lines[i] = clean([]byte(line), MaxText)
 	}
 	p.Text = strings.TrimSpace(strings.Join(lines, "\n"))
 	p.Truncated = len(text) > MaxText
@@ -87,15 +99,16 @@ func plain(text []byte, language string) Page {
 	return p
 }
 
-// clean collapses white space, and makes the text valid UTF-8 without control characters.
-func clean(s string) string {
+// clean collapses white space, and makes the text valid UTF-8 without control characters, of most bytes at the most.
+func clean(b []byte, most int) string {
+	s := string(b[:min(len(b), 4*most)]) // a megabyte of white space is not copied
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	return strings.Map(func(r rune) rune {
+	return cut(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7F {
 			return -1
 		}
 		return r
-	}, s)
+	}, s), most)
 }
 
 // cut is at most n bytes of s, at a whole character.

@@ -22,6 +22,11 @@ func TestExtract(t *testing.T) {
 		{"scripts and hidden text", `<script>var x="<p>no</p>"</script><style>p{}</style><div style="display: none">secret</div><template><p>no</template><p>` + lorem, lorem, ""},
 		{"words across elements", "<div>a<span>b</span> c<br>d</div><td>e</td><td>f</td>", "ab c d|e|f", ""},
 		{"no end tags", `<div class=menu><a href=1>x</a></div><ul><li>` + lorem + `<li>two <ul><li>three</ul>`, lorem + "|two|three", ""},
+		{"white space of all kinds", "<p> a\tb &nbsp;c\u2003d\x01e\n</p>", "a b c de", ""},
+		{"no scripts", `<noscript>Turn on <b>scripts</b></noscript><p>` + lorem, lorem, ""},
+		{"text without markup", `<p>a</p><xmp>b <b> &amp;</xmp><plaintext>c </p>`, "a|b <b> &amp;|c </p>", ""},
+		{"a drawing", `<p>a<svg><style/><title>b</title>c</svg>d`, "ad", ""},
+		{"a page cut off", `<p>a</p><p class="`, "a", ""},
 		{"nothing", "", "", ""},
 		{"broken UTF-8", "<p>a\xff\xfeb", "a�b", ""},
 	} {
@@ -96,6 +101,22 @@ func TestLimits(t *testing.T) {
 		p := Extract([]byte(body), "text/html", "")
 		if len(p.Text) > MaxText || len(p.Headings) > MaxHeadings || (p.Text == "") != (name == "closes") {
 			t.Errorf("%s: %d bytes, %d headings", name, len(p.Text), len(p.Headings))
+		}
+	}
+}
+
+// BenchmarkExtract reads a page of 20 KB as documentation has them: a menu, sections with code and links, a footer.
+func BenchmarkExtract(b *testing.B) {
+	section := `<h2 id="s">A section<a class="headerlink" href="#s">¶</a></h2><p>` + lorem + lorem + `See <a href="x.html"><code class="docutils">vacuum</code></a> &amp; more.</p>
+<div class="highlight-sql notranslate"><pre><span class="k">SELECT</span> <span class="o">*</span> <span class="k">FROM</span> <span class="n">t</span>;</pre></div>`
+	menu := `<nav class="sidebar">` + strings.Repeat(`<li class="toctree-l1"><a class="reference internal" href="page.html">Another page</a></li>`, 40) + `</nav>`
+	page := []byte(`<!DOCTYPE html><html lang="en"><head><title>Vacuum</title><meta name="description" content="How to"></head><body>` + menu + `<main>` +
+		strings.Repeat(section, 25) + `</main><footer>Imprint</footer></body></html>`)
+	b.SetBytes(int64(len(page)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if p := Extract(page, "text/html; charset=utf-8", ""); p.Title != "Vacuum" {
+			b.Fatal(p.Title)
 		}
 	}
 }

@@ -1,84 +1,120 @@
 package maintext
 
 import (
+	"bytes"
 	"strings"
 
 	"golang.org/x/net/html/atom"
 )
 
-// set is a set of tags.
-func set(tags ...atom.Atom) map[atom.Atom]bool {
-	out := map[atom.Atom]bool{}
-	for _, t := range tags {
-		out[t] = true
-	}
-	return out
-}
+// kind is what the reader needs to know of an element.
+type kind uint8
 
-var (
-	// inline elements do not begin a line.
-	inline = set(atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn,
-		atom.Em, atom.Font, atom.I, atom.Img, atom.Input, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Q, atom.Rp, atom.Rt, atom.Ruby, atom.S, atom.Samp,
-		atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var, atom.Wbr)
-	// void elements have no content.
-	void = set(atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Param, atom.Source,
-		atom.Track, atom.Wbr)
-	// selfEnding elements are often not closed: the next of their kind ends them.
-	selfEnding = set(atom.P, atom.Li, atom.Dt, atom.Dd, atom.Tr, atom.Td, atom.Th, atom.Option)
+const (
+	ordinary   kind = iota // begins a line, as elements do that are not known here
+	inline                 // does not begin a line
+	void                   // has no content
+	inlineVoid             // both
+	selfEnding             // is often not closed: the next of its kind ends it
+	raw                    // has no markup in it
+	skipped                // has nothing for a reader without scripts
 )
 
-// attributes are those of a tag that matter here.
+func kindOf(tag atom.Atom) kind {
+	switch tag {
+	case atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn,
+		atom.Em, atom.Font, atom.I, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Q, atom.Rp, atom.Rt, atom.Ruby, atom.S, atom.Samp,
+		atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var:
+		return inline
+	case atom.Img, atom.Input, atom.Wbr:
+		return inlineVoid
+	case atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Link, atom.Meta, atom.Param, atom.Source, atom.Track:
+		return void
+	case atom.P, atom.Li, atom.Dt, atom.Dd, atom.Tr, atom.Td, atom.Th, atom.Option:
+		return selfEnding
+	case atom.Script, atom.Style, atom.Iframe, atom.Textarea, atom.Title, atom.Noembed, atom.Xmp, atom.Plaintext:
+		return raw
+	case atom.Template, atom.Svg, atom.Math, atom.Select, atom.Object, atom.Noframes, atom.Noscript:
+		return skipped
+	}
+	return ordinary
+}
+
+// attributes are those of a tag that matter here, as they stand in the page.
 type attributes struct {
-	class, id, role, lang    string
-	name, content, httpEquiv string
+	class, id, role, lang    []byte
+	name, content, httpEquiv []byte
 	hidden                   bool
 }
 
 // maxAttributes bounds the attributes of a tag that are read.
 const maxAttributes = 64
 
-func (r *reader) attributes(more bool) attributes {
+// attributes reads those of the current tag. Of an attribute that is there twice, the first counts.
+func (r *reader) attributes() attributes {
 	var a attributes
-	for n := 0; more && n < maxAttributes; n++ {
-		var key, val []byte
-		key, val, more = r.z.TagAttr()
-		switch string(key) {
-		case "class":
-			a.class = cut(string(val), 512)
-		case "id":
-			a.id = cut(string(val), 128)
-		case "role":
-			a.role = strings.ToLower(cut(string(val), 64))
-		case "lang", "xml:lang":
-			if a.lang == "" {
-				a.lang = cut(string(val), 32)
-			}
-		case "name", "property":
-			a.name = cut(string(val), 64)
-		case "content":
-			a.content = cut(string(val), 4*maxTitle)
-		case "http-equiv":
-			a.httpEquiv = cut(string(val), 64)
-		case "hidden":
+	for range maxAttributes {
+		key, val, ok := r.tokens.Attribute()
+		if !ok {
+			break
+		}
+		if into := a.value(key); into != nil && *into == nil {
+			*into = val
+			continue
+		}
+		switch {
+		case len(key) == 6 && equalFold(key, "hidden"):
 			a.hidden = true
-		case "aria-hidden":
-			a.hidden = a.hidden || string(val) == "true"
-		case "style":
-			if style := strings.ReplaceAll(string(cut(string(val), 256)), " ", ""); strings.Contains(style, "display:none") {
-				a.hidden = true
-			}
+		case len(key) == 11 && equalFold(key, "aria-hidden"):
+			a.hidden = a.hidden || equalFold(val, "true")
+		case len(key) == 5 && equalFold(key, "style"):
+			a.hidden = a.hidden || bytes.Contains(bytes.ReplaceAll(val[:min(len(val), 256)], []byte(" "), nil), []byte("display:none"))
 		}
 	}
 	return a
 }
 
+// value is where the value of an attribute goes; nil: it is not kept.
+func (a *attributes) value(key []byte) *[]byte {
+	var buf [len("http-equiv")]byte // the longest
+	if len(key) > len(buf) {
+		return nil
+	}
+	for i, c := range key {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		buf[i] = c
+	}
+	switch string(buf[:len(key)]) {
+	case "class":
+		return &a.class
+	case "id":
+		return &a.id
+	case "role":
+		return &a.role
+	case "lang", "xml:lang":
+		return &a.lang
+	case "name", "property":
+		return &a.name
+	case "content":
+		return &a.content
+	case "http-equiv":
+		return &a.httpEquiv
+	}
+	return nil
+}
+
+// equalFold reports whether b is s, which is in lower case, in any case.
+func equalFold(b []byte, s string) bool { return len(b) == len(s) && strings.EqualFold(string(b), s) }
+
 // placed reports whether the attributes of an inline element may change the place.
 func (a *attributes) placed() bool {
-	return a.hidden || a.role != "" || a.class != "" || a.id != ""
+	return a.hidden || len(a.role) > 0 || len(a.class) > 0 || len(a.id) > 0
 }
 
 // inside is the place of what is in an element that stands in outer.
-func (a *attributes) inside(tag atom.Atom, outer place) place {
+func (r *reader) inside(a *attributes, tag atom.Atom, outer place) place {
 	in := outer
 	in.hidden = in.hidden || a.hidden
 	switch tag {
@@ -93,22 +129,62 @@ func (a *attributes) inside(tag atom.Atom, outer place) place {
 	case atom.Body, atom.Html:
 		return in
 	}
-	switch a.role {
-	case "main":
-		in.main, in.named, in.aside = true, false, false
-		return in
-	case "navigation", "banner", "contentinfo", "search", "complementary", "menu", "menubar", "toolbar", "dialog", "alert":
-		in.aside = true
+	if len(a.role) > 0 {
+		switch strings.ToLower(cut(string(a.role), 64)) {
+		case "main":
+			in.main, in.named, in.aside = true, false, false
+			return in
+		case "navigation", "banner", "contentinfo", "search", "complementary", "menu", "menubar", "toolbar", "dialog", "alert":
+			in.aside = true
+		}
 	}
 	if tag != atom.Main && tag != atom.Article {
-		switch {
-		case mainName(a.id), mainName(a.class):
+		switch said := r.names.of(a.id) | r.names.of(a.class); {
+		case said&saysMain != 0:
 			in.main = in.main || !in.aside && !in.named
-		case boilerName(a.class), boilerName(a.id):
+		case said&saysBoiler != 0:
 			in.named = true
 		}
 	}
 	return in
+}
+
+// What the name of a class or an id says.
+const (
+	saysMain = 1 << iota
+	saysBoiler
+)
+
+// names remembers what names say, as pages repeat them.
+type names map[string]uint8
+
+// maxNames bounds the names that are remembered, maxName the bytes of one that are looked at.
+const (
+	maxNames = 256
+	maxName  = 512
+)
+
+func (n *names) of(name []byte) (says uint8) {
+	if len(name) == 0 {
+		return 0
+	}
+	name = name[:min(len(name), maxName)]
+	says, known := (*n)[string(name)]
+	if known {
+		return says
+	}
+	s := string(name)
+	if mainName(s) {
+		says |= saysMain
+	}
+	if boilerName(s) {
+		says |= saysBoiler
+	}
+	if *n == nil || len(*n) >= maxNames {
+		*n = names{}
+	}
+	(*n)[s] = says
+	return says
 }
 
 // mainName reports whether a class or an id is one of those that pages give their main part.

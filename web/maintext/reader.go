@@ -2,19 +2,24 @@ package maintext
 
 import (
 	"bytes"
-	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
 
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"crawlnode/web/htmlparse"
 )
 
 // block is the text between two tags that begin a line.
 type block struct {
-	text    string
-	links   int // bytes of text in links
-	heading bool
-	place   place
+	from, to uint32 // in the text of all blocks
+	links    uint32 // bytes of text in links
+	heading  bool
+	place    place
 }
+
+func (b *block) len() int { return int(b.to - b.from) }
 
 // place says what kind of elements something stands in.
 type place struct {
@@ -39,57 +44,65 @@ const (
 
 // reader makes blocks of tokens.
 type reader struct {
-	z         *html.Tokenizer
+	tokens    *htmlparse.Tokens
 	open      []element
 	blocks    []block
-	text      []byte // of the current block
-	links     int
+	text      []byte // of all blocks; the current one begins at from
+	from      int
+	space     bool // a space is due before the next word
+	links     int  // bytes of the current block in links
 	heading   bool
-	bytes     int // of all blocks
 	truncated bool
+	unescaped []byte // the last text with character references
+	names     names
 
 	title, shareTitle             string
 	description, shareDescription string
 	language                      string
-	inTitle, skip                 atom.Atom // the element whose end is waited for
-	titleText                     []byte
-}
-
-func newReader(body []byte) *reader {
-	return &reader{z: html.NewTokenizer(bytes.NewReader(body))}
+	skip                          atom.Atom // the element whose end is waited for
 }
 
 // maxRead bounds the bytes of blocks: several times what is kept, as much of a page may be boilerplate.
 const maxRead = 4 * MaxText
 
-func (r *reader) read() {
-	for {
-		switch r.z.Next() {
-		case html.ErrorToken:
-			r.finish()
-			return
-		case html.TextToken:
-			r.words(r.z.Text())
-		case html.StartTagToken:
-			r.start(false)
-		case html.SelfClosingTagToken:
-			r.start(true)
-		case html.EndTagToken:
-			name, _ := r.z.TagName()
-			r.end(atom.Lookup(name))
-		}
-		if r.bytes > maxRead || len(r.blocks) >= MaxBlocks {
-			r.truncated = true
-			r.finish()
-			return
-		}
+// readers keeps readers for their memory.
+var readers = sync.Pool{New: func() any { return &reader{} }}
+
+func newReader(page []byte, contentType string) *reader {
+	r := readers.Get().(*reader)
+	*r = reader{tokens: htmlparse.NewTokens(page, contentType), open: r.open[:0], blocks: r.blocks[:0], text: r.text[:0], unescaped: r.unescaped[:0], names: r.names}
+	return r
+}
+
+// release gives the memory back. One that an unusual page made large is left to the collector.
+func (r *reader) release() {
+	const usual = 256 << 10
+	if cap(r.text) <= usual && cap(r.unescaped) <= usual && cap(r.blocks) <= usual/32 {
+		r.tokens = nil
+		readers.Put(r)
 	}
 }
 
-func (r *reader) finish() {
-	r.flush()
-	if r.title == "" {
-		r.title = clean(cut(string(r.titleText), 4*maxTitle))
+func (r *reader) read() {
+	for {
+		switch r.tokens.Next() {
+		case htmlparse.EndOfPage:
+			r.flush()
+			return
+		case htmlparse.Text:
+			if r.skip == 0 {
+				r.words(r.tokens.Text())
+			}
+		case htmlparse.StartTag:
+			r.start()
+		case htmlparse.EndTag:
+			r.end(atom.Lookup(r.tokens.Name()))
+		}
+		if len(r.text) > maxRead || len(r.blocks) >= MaxBlocks {
+			r.truncated = true
+			r.flush()
+			return
+		}
 	}
 }
 
@@ -101,33 +114,98 @@ func (r *reader) now() place {
 	return r.open[len(r.open)-1].inner
 }
 
+// words adds text of the page to the current block.
 func (r *reader) words(text []byte) {
-	switch {
-	case r.skip != 0:
-	case r.inTitle != 0:
-		if len(r.titleText) < 4*maxTitle {
-			r.titleText = append(r.titleText, text...)
-		}
-	case r.now().link && permalink(text):
-	case !r.now().hidden:
-		before := len(r.text)
-		for _, field := range bytes.Fields(text) {
-			if len(r.text) > 0 && r.text[len(r.text)-1] != ' ' && (len(r.text) > before || space(text[0])) {
-				r.text = append(r.text, ' ')
+	now := r.now()
+	if now.hidden {
+		return
+	}
+	if bytes.IndexByte(text, '&') >= 0 {
+		r.unescaped = htmlparse.AppendText(r.unescaped[:0], text, false)
+		text = r.unescaped
+	}
+	if now.link && permalink(text) {
+		return
+	}
+	before := len(r.text)
+	r.append(text)
+	if now.link {
+		r.links += len(bytes.TrimPrefix(r.text[before:], []byte(" ")))
+	}
+}
+
+// append adds words, each stretch of white space as one space, in valid UTF-8 and without control characters.
+func (r *reader) append(b []byte) {
+	for len(b) > 0 {
+		n := wordLen(b)
+		if n == 0 {
+			c, size := utf8.DecodeRune(b)
+			r.space = r.space || unicode.IsSpace(c)
+			if c == utf8.RuneError && size == 1 {
+				size = brokenLen(b)
+				r.word([]byte("\uFFFD"))
 			}
-			r.text = append(r.text, field...)
+			b = b[size:]
+			continue
 		}
-		if len(text) > 0 && space(text[len(text)-1]) && len(r.text) > 0 && r.text[len(r.text)-1] != ' ' {
-			r.text = append(r.text, ' ')
+		r.word(b[:n])
+		b = b[n:]
+	}
+}
+
+// word adds a word, or a piece of one.
+func (r *reader) word(b []byte) {
+	if r.space && len(r.text) > r.from {
+		r.text = append(r.text, ' ')
+	}
+	r.space = false
+	r.text = append(r.text, b...)
+}
+
+// wordLen is how much of b is text as it stands: words, and single spaces between them.
+func wordLen(b []byte) int {
+	for i := 0; ; {
+		for i < len(b) && b[i] > ' ' && b[i] < 0x7F {
+			i++
 		}
-		if r.now().link {
-			r.links += len(r.text) - before
+		switch {
+		case i == len(b):
+			return i
+		case b[i] == ' ':
+			if i == 0 || i+1 == len(b) || b[i+1] <= ' ' || b[i+1] >= 0x7F {
+				return i
+			}
+			i++
+		case b[i] < utf8.RuneSelf:
+			return i // a control character
+		default:
+			c, size := utf8.DecodeRune(b[i:])
+			if c == utf8.RuneError && size == 1 || unicode.IsSpace(c) {
+				return i
+			}
+			i += size
 		}
 	}
 }
 
+// brokenLen is how many bytes at the start of b are not UTF-8.
+func brokenLen(b []byte) int {
+	n := 0
+	for n < len(b) {
+		c, size := utf8.DecodeRune(b[n:])
+		if c != utf8.RuneError || size != 1 {
+			break
+		}
+		n++
+	}
+	return n
+}
+
 // permalink reports whether the text is the sign that pages put beside a heading, to link to it.
 func permalink(text []byte) bool {
+	if len(text) > 64 {
+		return false
+	}
 	switch string(bytes.TrimSpace(text)) {
 	case "¶", "#", "§", "🔗", "\uf0c1":
 		return true
@@ -135,89 +213,97 @@ func permalink(text []byte) bool {
 	return false
 }
 
-func space(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' }
-
 // flush ends the current block.
 func (r *reader) flush() {
-	text := clean(string(r.text))
-	if text != "" {
-		r.blocks = append(r.blocks, block{text: text, links: r.links, heading: r.heading, place: r.now()})
-		r.bytes += len(text)
+	if len(r.text) > r.from {
+		r.blocks = append(r.blocks, block{from: uint32(r.from), to: uint32(len(r.text)), links: uint32(r.links), heading: r.heading, place: r.now()})
 	}
-	r.text, r.links = r.text[:0], 0
+	r.from, r.links, r.space = len(r.text), 0, false
 }
 
-func (r *reader) start(closed bool) {
-	name, more := r.z.TagName()
-	tag := atom.Lookup(name)
-	a := r.attributes(more)
-	if r.skip != 0 {
+func (r *reader) start() {
+	tag := atom.Lookup(r.tokens.Name())
+	if r.skip != 0 || tag == 0 { // an element of the page's own: nothing is known of it
 		return
 	}
-	switch tag {
-	case atom.Html:
-		if r.language == "" {
-			r.language = a.lang
-		}
-	case atom.Meta:
-		r.meta(a)
-	case atom.Title:
-		if len(r.titleText) == 0 && !closed {
-			r.inTitle = tag
-		}
-		return
-	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Math, atom.Textarea, atom.Select, atom.Iframe, atom.Object, atom.Noframes:
-		if !closed {
+	kind := kindOf(tag)
+	switch kind {
+	case skipped:
+		if !r.tokens.SelfClosing() {
 			r.skip = tag
 		}
 		return
-	case atom.Br:
-		r.text = append(r.text, ' ')
+	case raw:
+		r.raw(tag)
 		return
 	}
+	if tag == atom.Br {
+		r.space = true
+		return
+	}
+	a := r.attributes()
+	switch tag {
+	case atom.Html:
+		if r.language == "" {
+			r.language = cut(string(a.lang), 32)
+		}
+	case atom.Meta:
+		r.meta(&a)
+	}
 	switch {
-	case tag == 0:
-		return // an element of the page's own: nothing is known of it
-	case !inline[tag]:
+	case kind != inline && kind != inlineVoid:
 		r.flush()
 		r.heading = isHeading(tag)
 	case tag != atom.A && !a.placed():
 		return
 	}
-	if closed || void[tag] {
+	if kind == void || kind == inlineVoid || r.tokens.SelfClosing() {
 		return
 	}
-	r.push(tag, a)
+	r.push(tag, kind, &a)
+}
+
+// raw takes an element in which there is no markup.
+func (r *reader) raw(tag atom.Atom) {
+	switch tag {
+	case atom.Title:
+		if r.title == "" {
+			content := r.tokens.Content()
+			r.title = clean(htmlparse.AppendText(nil, content[:min(len(content), 8*maxTitle)], false), 4*maxTitle)
+		}
+	case atom.Plaintext, atom.Xmp:
+		r.flush()
+		if content := r.tokens.Content(); !r.now().hidden {
+			r.append(content[:min(len(content), maxRead)])
+		}
+		r.flush()
+	}
 }
 
 // push opens an element. A paragraph or an item that was not closed ends here.
-func (r *reader) push(tag atom.Atom, a attributes) {
-	if n := len(r.open); n > 0 && r.open[n-1].tag == tag && selfEnding[tag] {
+func (r *reader) push(tag atom.Atom, kind kind, a *attributes) {
+	if n := len(r.open); n > 0 && r.open[n-1].tag == tag && kind == selfEnding {
 		r.open = r.open[:n-1]
 	}
 	if len(r.open) >= maxDepth {
 		return
 	}
-	r.open = append(r.open, element{tag, a.inside(tag, r.now())})
+	r.open = append(r.open, element{tag, r.inside(a, tag, r.now())})
 }
 
 func (r *reader) end(tag atom.Atom) {
-	switch {
-	case r.skip != 0:
+	if r.skip != 0 {
 		if tag == r.skip {
 			r.skip = 0
-		}
-		return
-	case r.inTitle != 0:
-		if tag == r.inTitle {
-			r.inTitle = 0
 		}
 		return
 	}
 	if tag == 0 {
 		return
 	}
-	if !inline[tag] {
+	if kind := kindOf(tag); kind == raw {
+		return
+	} else if kind != inline && kind != inlineVoid {
 		r.flush()
 		r.heading = false
 	}
@@ -238,23 +324,19 @@ func isHeading(tag atom.Atom) bool {
 }
 
 // meta reads what a page says of itself.
-func (r *reader) meta(a attributes) {
-	content := clean(cut(a.content, 4*maxTitle))
-	switch strings.ToLower(a.name) {
-	case "description":
-		if r.description == "" {
-			r.description = content
-		}
-	case "og:description", "twitter:description", "dc.description":
-		if r.shareDescription == "" {
-			r.shareDescription = content
-		}
-	case "og:title":
-		if r.shareTitle == "" {
-			r.shareTitle = content
-		}
+func (r *reader) meta(a *attributes) {
+	into := (*string)(nil)
+	switch {
+	case equalFold(a.name, "description"):
+		into = &r.description
+	case equalFold(a.name, "og:description"), equalFold(a.name, "twitter:description"), equalFold(a.name, "dc.description"):
+		into = &r.shareDescription
+	case equalFold(a.name, "og:title"):
+		into = &r.shareTitle
+	case equalFold(a.httpEquiv, "content-language"):
+		into = &r.language
 	}
-	if strings.EqualFold(a.httpEquiv, "content-language") && r.language == "" {
-		r.language = content
+	if into != nil && *into == "" {
+		*into = clean(htmlparse.AppendText(nil, a.content[:min(len(a.content), 8*maxTitle)], true), 4*maxTitle)
 	}
 }
