@@ -7,6 +7,7 @@
 //
 //	options.go   what the package needs of others
 //	maker.go     Maker: the document of a page, for the pipeline
+//	packed.go    a document as it is stored
 //	indexer.go   Indexer: its loop, and when the index is open
 //	round.go     what one round brings into the index
 //	cursors.go   how far each partition was read, on disk

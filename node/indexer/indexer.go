@@ -3,6 +3,7 @@ package indexer
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -14,6 +15,10 @@ const (
 	// roundEvery is the pause between rounds when all is in the index, retryEvery the one after an error.
 	roundEvery = time.Second
 	retryEvery = 5 * time.Second
+	// share is the part of the processors that the index takes while much waits, one of them at the most: the crawl
+	// comes first, and what waits is safe. mostRest bounds the pauses by which it is kept.
+	share    = 0.125
+	mostRest = 20 * time.Second
 	// roundDocuments and roundBytes of text bound what a round holds in memory.
 	roundDocuments = 1000
 	roundBytes     = 8 << 20
@@ -33,7 +38,7 @@ type Indexer struct {
 	behind  time.Time // since when something waits; zero: nothing does
 	times   latencies
 
-	unpack *unpacker // of Run
+	unpack unpacker // of Run
 }
 
 // OpenSearch opens an index of store/search.
@@ -79,11 +84,16 @@ func (x *Indexer) Run(ctx context.Context) error {
 			x.o.Log.Error("the index could not be brought up to date; it is tried again", "error", err)
 			wait = retryEvery
 		case more:
-			// Half of one processor at the most: the crawl comes first, and what waits is safe.
-			wait = min(max(x.o.Now().Sub(began), 0), retryEvery)
+			wait = rest(x.o.Now().Sub(began), runtime.GOMAXPROCS(0))
 		}
 		timer.Reset(wait)
 	}
+}
+
+// rest is the pause after a round that took so long, by which the index keeps to its share of the processors.
+func rest(took time.Duration, processors int) time.Duration {
+	busy := min(share*float64(processors), 1)
+	return min(max(time.Duration(float64(took)*(1/busy-1)), 0), mostRest)
 }
 
 // step does one round, if the index is on.
@@ -106,13 +116,6 @@ func (x *Indexer) step(ctx context.Context) (more bool, err error) {
 
 // open opens the index. When it has lost something, everything is read again.
 func (x *Indexer) open() error {
-	if x.unpack == nil {
-		u, err := newUnpacker()
-		if err != nil {
-			return err
-		}
-		x.unpack = u
-	}
 	index, fresh, err := x.o.Open(x.o.Dir)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package maintext
 
 import (
 	"bytes"
+	"encoding/binary"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -165,6 +166,7 @@ func (r *reader) word(b []byte) {
 // wordLen is how much of b is text as it stands: words, and single spaces between them.
 func wordLen(b []byte) int {
 	for i := 0; ; {
+		i += asciiLen(b[i:])
 		for i < len(b) && b[i] > ' ' && b[i] < 0x7F {
 			i++
 		}
@@ -186,6 +188,28 @@ func wordLen(b []byte) int {
 			i += size
 		}
 	}
+}
+
+// asciiLen is how much of b, in eights of bytes, is printable ASCII that ends in no space and has no two in a row. It may be
+// less than there is.
+func asciiLen(b []byte) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	i, before := 0, uint64(tops>>56) // the top bit of the lowest byte: the byte before is a space
+	for ; i+8 <= len(b); i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		control := (x - ' '*ones) &^ x & tops
+		y, z := x^' '*ones, x^0x7F*ones
+		space := (y - ones) &^ y & tops
+		deleted := (z - ones) &^ z & tops
+		if (control|x|deleted)&tops|space&(space<<8|before) != 0 {
+			break
+		}
+		before = space >> 56
+	}
+	for i > 0 && b[i-1] == ' ' {
+		i--
+	}
+	return i
 }
 
 // brokenLen is how many bytes at the start of b are not UTF-8.

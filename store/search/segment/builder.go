@@ -42,7 +42,8 @@ type Builder struct {
 
 	postings  []posting
 	positions []byte
-	hits      []hit // of the current document
+	hits      []hit   // of the current document
+	chains    []chain // of terms, by number; those of other documents count for nothing
 }
 
 type word struct {
@@ -57,7 +58,11 @@ type known struct {
 	word *word
 }
 
-type hit struct{ term, position uint32 }
+// hit is a word of the current document. next is the next hit of its term, plus 1; 0: there is none.
+type hit struct{ term, position, next uint32 }
+
+// chain is the hits of a term in the document doc-1, by their places in Builder.hits.
+type chain struct{ doc, first, last uint32 }
 
 type posting struct {
 	term, doc    uint32
@@ -86,20 +91,7 @@ func (b *Builder) Add(d *Document) {
 	b.cards = append(b.cards, d.Card)
 	b.urls = append(b.urls, d.URL)
 	b.stored = append(b.stored, d.Stored)
-	slices.SortFunc(b.hits, func(x, y hit) int {
-		if x.term != y.term {
-			return cmp.Compare(x.term, y.term)
-		}
-		return cmp.Compare(x.position, y.position)
-	})
-	for i := 0; i < len(b.hits); {
-		j := i + 1
-		for j < len(b.hits) && b.hits[j].term == b.hits[i].term {
-			j++
-		}
-		b.post(doc, b.hits[i:j], &lengths)
-		i = j
-	}
+	b.postAll(doc, &lengths)
 	for _, label := range d.Labels {
 		b.postings = append(b.postings, posting{term: b.term(label), doc: doc})
 	}
@@ -124,7 +116,7 @@ func (b *Builder) field(d *Document, f rank.Field, doc uint32) uint32 {
 				cache[string(w)] = k
 			}
 			if !k.stop || f != rank.Text {
-				b.hits = append(b.hits, hit{k.term, position})
+				b.hits = append(b.hits, hit{term: k.term, position: position})
 			}
 			if k.word != nil && k.word.last != doc+1 {
 				k.word.last = doc + 1
@@ -159,13 +151,34 @@ func (b *Builder) term(name string) uint32 {
 	return t
 }
 
-// post makes the posting of one term in one document.
-func (b *Builder) post(doc uint32, hits []hit, lengths *[rank.Fields]uint32) {
+// postAll makes the postings of a document, in the order in which its terms come first. The hits come in the order of their
+// positions, so those of a term only need to be chained; to sort them took a quarter of the time of an index.
+func (b *Builder) postAll(doc uint32, lengths *[rank.Fields]uint32) {
+	b.chains = append(b.chains, make([]chain, len(b.names)-len(b.chains))...)
+	for i := range b.hits {
+		c := &b.chains[b.hits[i].term]
+		if c.doc == doc+1 {
+			b.hits[c.last].next = uint32(i) + 1
+			c.last = uint32(i)
+			continue
+		}
+		*c = chain{doc: doc + 1, first: uint32(i), last: uint32(i)}
+	}
+	for i := range b.hits {
+		if b.chains[b.hits[i].term].first == uint32(i) {
+			b.post(doc, i, lengths)
+		}
+	}
+}
+
+// post makes the posting of one term in one document, whose hits begin with the one at first.
+func (b *Builder) post(doc uint32, first int, lengths *[rank.Fields]uint32) {
 	var frequency [rank.Fields]uint32
-	p := posting{term: hits[0].term, doc: doc, from: uint32(len(b.positions))}
+	p := posting{term: b.hits[first].term, doc: doc, from: uint32(len(b.positions))}
 	last := uint32(0)
-	for i, h := range hits {
-		if i > 0 && h.position == last {
+	for i := uint32(first) + 1; i > 0; i = b.hits[i-1].next {
+		h := &b.hits[i-1]
+		if p.mask != 0 && h.position == last {
 			continue // two words with one stem never share a place
 		}
 		f := rank.FieldOf(h.position)

@@ -1,0 +1,76 @@
+package indexer
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"crawlnode/store/search"
+)
+
+func packedDocument(text string) (d search.Document, packed []byte) {
+	d = search.Document{URL: "https://a.example/", Host: "a.example", Title: "A title", Text: text, FetchedAt: time.UnixMilli(1e12).UTC()}
+	b := buffers{plain: search.AppendDocument(nil, &d)}
+	return d, b.pack()
+}
+
+// Documents that this release and the first ones stored are read.
+func TestPacked(t *testing.T) {
+	var u unpacker
+	for _, text := range []string{"", "A text.", strings.Repeat("A text of many words. ", 3000)} {
+		want, packed := packedDocument(text)
+		encoder, err := zstd.NewWriter(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := encoder.EncodeAll(search.AppendDocument(nil, &want), nil)
+		for _, b := range [][]byte{packed, old} {
+			got, err := u.document(b)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%d bytes: %v; %+v, want %+v", len(b), err, got, want)
+			}
+		}
+		if len(text) > 10_000 && len(packed) > len(text)/4 {
+			t.Errorf("%d bytes of text take %d", len(text), len(packed))
+		}
+	}
+}
+
+func FuzzUnpack(f *testing.F) {
+	_, packed := packedDocument("A text.")
+	f.Add(packed)
+	f.Add([]byte{packedS2, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 0})
+	f.Add([]byte{packedZstd, 0xB5, 0x2F, 0xFD, 0, 0})
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var u unpacker
+		if _, err := u.document(bytes.Clone(b)); err == nil && len(u.buf) > maxDecoded {
+			t.Errorf("%d bytes became %d", len(b), len(u.buf))
+		}
+	})
+}
+
+// The index rests so long that it takes an eighth of the processors, and one at the most.
+func TestRest(t *testing.T) {
+	for _, c := range []struct {
+		took       time.Duration
+		processors int
+		want       time.Duration
+	}{
+		{time.Second, 1, 7 * time.Second},
+		{time.Second, 2, 3 * time.Second},
+		{time.Second, 4, time.Second},
+		{time.Second, 8, 0},
+		{time.Second, 64, 0},
+		{time.Minute, 1, mostRest},
+		{-time.Second, 2, 0},
+	} {
+		if got := rest(c.took, c.processors); got != c.want {
+			t.Errorf("after %v on %d processors it rests for %v, want %v", c.took, c.processors, got, c.want)
+		}
+	}
+}
