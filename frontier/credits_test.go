@@ -469,13 +469,18 @@ func TestCreditsOfAForeignPartition(t *testing.T) {
 		t.Errorf("folding a foreign partition: %v", err)
 	}
 	e.Key.Target, e.Bytes = 0, []byte{1, 2, 9}
-	if marks, err = r.ApplyCredits(t.Context(), []cash.CreditEntry{e}); err != nil || marks[0] != 0 {
-		t.Errorf("damaged credits were taken: %v, %v", marks, err)
+	e.From = 3
+	if marks, err = r.ApplyCredits(t.Context(), []cash.CreditEntry{e}); err != nil || marks[0] != 1 {
+		t.Errorf("damaged credits: %v, %v", marks, err)
 	}
-	e.Bytes = layout.EncodeCashVisit(&layout.CashVisit{URL: 1})
-	if marks, err = r.ApplyCredits(t.Context(), []cash.CreditEntry{e}); err != nil || marks[0] != 0 {
-		t.Errorf("a visit was taken from another partition: %v, %v", marks, err)
+	e.Key.Seq, e.Bytes = 2, layout.EncodeCashVisit(&layout.CashVisit{URL: 1})
+	if marks, err = r.ApplyCredits(t.Context(), []cash.CreditEntry{e}); err != nil || marks[0] != 2 {
+		t.Errorf("a visit from another partition: %v, %v", marks, err)
 	}
+	if c, err := countCash(r.Frontier, 0); err != nil || c.totals.Ledger != (importance.Ledger{}) {
+		t.Errorf("what cannot be read has brought %+v, %v", c.totals.Ledger, err)
+	}
+	e.From, e.Key.Seq = 0, 1
 	r.badEntries()
 	r.must(r.Freeze(t.Context(), 0))
 	e.Bytes = layout.EncodeCashCredits([]importance.Entry{{Credits: []importance.Credit{{URL: 1, Amount: 1}}}})
@@ -484,7 +489,7 @@ func TestCreditsOfAForeignPartition(t *testing.T) {
 	}
 }
 
-// badEntries checks that what cannot be read holds up its pair alone, and that an entry without credits
+// badEntries checks that what cannot be read holds up nothing, and that an entry without credits
 // does not count the others twice.
 func (r *running) badEntries() {
 	r.t.Helper()
@@ -493,15 +498,15 @@ func (r *running) badEntries() {
 		return cash.CreditEntry{From: from, Key: OutboxKey{Target: 0, Seq: seq}, Bytes: value}
 	}
 	marks, err := r.ApplyCredits(r.t.Context(), []cash.CreditEntry{
-		entry(8, 1, layout.EncodeCashCredits(nil)), entry(8, 2, one), entry(9, 3, []byte{1, 2, 9}), entry(9, 4, one), entry(7, 5, one),
+		entry(8, 1, layout.EncodeCashCredits(nil)), entry(8, 2, one), entry(9, 3, []byte{1, 2, 9}), entry(9, 4, one), entry(7, 5, one), entry(9, 3, one),
 	})
 	r.must(err)
-	if want := []uint64{1, 2, 0, 0, 5}; !slices.Equal(marks, want) {
+	if want := []uint64{1, 2, 3, 4, 5, 4}; !slices.Equal(marks, want) {
 		r.t.Errorf("marks %v, want %v", marks, want)
 	}
 	c, err := countCash(r.Frontier, 0)
 	r.must(err)
-	if c.logged != 2 || c.totals.Ledger.Received != 2 || c.inbox[9] != 0 {
+	if c.logged != 3 || c.totals.Ledger.Received != 3 || c.inbox[9] != 4 {
 		r.t.Errorf("the log has %d, received were %d", c.logged, c.totals.Ledger.Received)
 	}
 }

@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"net/http"
@@ -142,6 +144,23 @@ func (s *simulation) revisited() {
 	}
 	s.note("%d visits of %d pages", visits, s.web.size())
 	s.histories()
+}
+
+// visitsEnd plans all visits so far away that none is due for the rest of the simulation, where importance is to
+// come to rest.
+func (s *simulation) visitsEnd() {
+	s.t.Helper()
+	if !s.ranked() || s.losesCash() {
+		return
+	}
+	change := crawl.CrawlChange{Settings: map[string]json.RawMessage{
+		"recrawl-max": json.RawMessage(`"720h"`), "recrawl-interval": json.RawMessage(`"360h"`), "recrawl-min": json.RawMessage(`"360h"`)}}
+	s.until(time.Minute, func() string {
+		if _, err := s.members[s.up()[0]].life.ChangeCrawl(context.Background(), change); err != nil {
+			return fmt.Sprintf("changing the intervals: %v", err)
+		}
+		return ""
+	})
 }
 
 // histories compares what the store knows of each page's visits with those that the web has seen. Visits whose completions

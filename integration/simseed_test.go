@@ -90,7 +90,9 @@ func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
 	switch {
 	case plan.again.on():
 		s.revisited()
+		s.visitsEnd()
 		s.swept(2 * time.Minute)
+		s.cashRests(10 * time.Minute)
 	case s.finished(10 * time.Minute):
 		s.note("finished")
 		s.swept(2 * time.Minute)

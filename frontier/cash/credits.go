@@ -53,19 +53,18 @@ func (k *Keeper) Credits(p crawl.Partition, after layout.OutboxKey, n, size int)
 // often it comes. It returns for each entry the number up to which the target has credits of the
 // entry's partition; 0: the target is not served here. The entries of one pair of partitions are in
 // the order of their numbers, and the caller passes no entry while an earlier one of its pair was not
-// acknowledged. An entry that cannot be read is not taken, nor are those of its pair behind it: their
-// marks are 0.
+// acknowledged. An entry that cannot be read brings nothing and is taken all the same: it was damaged where it waited, so it will never
+// be better, and all credits of its pair wait behind it. Its cash is lost, which the log says.
 func (k *Keeper) ApplyCredits(ctx context.Context, entries []CreditEntry) ([]uint64, error) {
 	good := make([]taken, 0, len(entries))
-	unread := map[[2]crawl.Partition]bool{} // pairs with an entry that cannot be read
 	size := 0
 	for i := range entries {
 		e := &entries[i]
-		pair := [2]crawl.Partition{e.From, e.Key.Target}
 		credits, err := layout.DecodeCashCredits(e.Bytes)
-		if err != nil || unread[pair] {
-			unread[pair] = true
-			continue
+		if err != nil {
+			k.w.O.Logger.Warn("credits of importance that another partition sends cannot be read, and are lost; the disk of the node that stored them may be damaged",
+				"from", e.From, "to", e.Key.Target, "number", e.Key.Seq, "bytes", len(e.Bytes), "error", err)
+			credits = nil
 		}
 		good = append(good, taken{i, e, credits})
 		size += len(e.Bytes) + 64

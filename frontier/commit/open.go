@@ -123,6 +123,7 @@ func Open(kv storage.KV, o Options) (*Writer, error) {
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}
+	f.O.Logger = f.log
 	f.PayloadRoom = cmp.Or(f.O.PayloadFilterBytes, filters.DefaultPayloadFilters)
 	if f.O.CacheEntries == 0 {
 		f.O.CacheEntries = 1 << 20
