@@ -167,6 +167,29 @@ func TestFollow(t *testing.T) {
 		}
 		last = got
 	}
+	// A page that is surely on the topic speaks for a link of which nothing is known, as much as is inherited.
+	if on, off := m.Follow(0.9, "", ""), m.Follow(0.1, "", ""); math.Abs(on-0.75) > 1e-9 || math.Abs(on+off-1) > 1e-9 {
+		t.Errorf("inherited of 0.9: %v, of 0.1: %v", on, off)
+	}
+}
+
+// TestWordsCountOnce: a page's menu may say one word a hundred times; it says no more than once.
+func TestWordsCountOnce(t *testing.T) {
+	t.Parallel()
+	m, err := trained(t, 60, 240).Train(Options{Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = "thead theba thebb thebc thebd "
+	word := newSpeaker(1, "sql").own[299] + " "
+	// One pair more has words before and behind that are the same; whatever comes behind those is known.
+	once, often := m.Score("", []byte(text+word+word)), m.Score("", []byte(text+strings.Repeat(word, 100)))
+	if once != often {
+		t.Errorf("said twice: %v, said a hundred times: %v", once, often)
+	}
+	if without := m.Score("", []byte(text)); !(once > without) {
+		t.Errorf("with a word of the topic %v, without %v", once, without)
+	}
 }
 
 func TestAUC(t *testing.T) {
