@@ -131,17 +131,26 @@ func (c *Config) validateScope() error {
 	return joinLines(problems)
 }
 
+// maxDelay bounds the gaps: a crawl with a longer one stands still, and nobody means that.
+const maxDelay = 24 * time.Hour
+
 func (c *Config) validatePoliteness() error {
 	var problems []string
 	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	switch {
 	case c.Delay < 0:
 		add("--delay: %v is below zero: give the minimum gap between two requests, such as 1s", c.Delay)
+	case c.Delay > maxDelay:
+		add("--delay: %v is longer than %v: give a shorter gap", c.Delay, maxDelay)
 	case c.Delay == 0 && len(c.AllowNet) == 0:
 		add("--delay: 0 is allowed only for hosts inside --allow-net: give a delay such as 1s, or name your own network with --allow-net")
 	}
-	if c.IPDelay != nil && *c.IPDelay < 0 {
+	switch {
+	case c.IPDelay == nil:
+	case *c.IPDelay < 0:
 		add("--ip-delay: %v is below zero: give a gap such as 200ms, or leave it out", *c.IPDelay)
+	case *c.IPDelay > maxDelay:
+		add("--ip-delay: %v is longer than %v: give a shorter gap", *c.IPDelay, maxDelay)
 	}
 	if err := checkWord("robots", c.Robots, "obey", "ignore"); err != nil {
 		add("%v", err)

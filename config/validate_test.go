@@ -12,7 +12,7 @@ import (
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	below := -time.Second
+	endless, below := 100_000*time.Hour, -time.Second
 	cases := []struct {
 		name   string
 		change func(*Config)
@@ -56,6 +56,8 @@ func TestValidate(t *testing.T) {
 		{"delay 0", func(c *Config) { c.Delay = 0 }, []string{"--delay", "--allow-net"}},
 		{"delay 0 inside", func(c *Config) { c.Delay, c.AllowNet = 0, loopback }, nil},
 		{"delay below zero", func(c *Config) { c.Delay, c.AllowNet = below, loopback }, []string{"--delay"}},
+		{"delay without end", func(c *Config) { c.Delay = 100_000 * time.Hour }, []string{"--delay", "longer than 24h"}},
+		{"ip-delay without end", func(c *Config) { c.IPDelay = &endless }, []string{"--ip-delay", "longer than 24h"}},
 		{"ip-delay below zero", func(c *Config) { c.IPDelay = &below }, []string{"--ip-delay"}},
 		{"robots ignore", func(c *Config) { c.Robots = "ignore" }, []string{"--robots", "--allow-net"}},
 		{"robots ignore inside", func(c *Config) { c.Robots, c.AllowNet = "ignore", loopback }, nil},

@@ -72,21 +72,50 @@ func TestGapsThatGrow(t *testing.T) {
 	}
 	end(second)
 
-	// What was promised stays when the gaps get smaller: the two may come 3 s after
-	// their ends, and who stands in line has the address when its time is over.
+	// The hosts that were asked keep their own wait when the gaps get smaller: 3 s after their ends.
+	// The address has no wait any more, so the third, which stands in line for it, goes at once.
 	delay, ipDelay = 0, 0
 	core.GapsChanged(now, false)
-	now = now.Add(900 * time.Millisecond)
-	next("")
-	now = now.Add(100 * time.Millisecond)
-	next(first.Host)
-	next("")
-	now = now.Add(time.Second)
 	third, ok := core.Next(now)
 	if !ok || third.Host == first.Host || third.Host == second.Host {
 		t.Fatalf("%v %v", third.Host, ok)
 	}
+	now = now.Add(900 * time.Millisecond)
 	next("")
-	now = now.Add(time.Second)
+	now = now.Add(100 * time.Millisecond)
+	next(first.Host)
+	now = now.Add(1900 * time.Millisecond)
+	next("")
+	now = now.Add(100 * time.Millisecond)
 	next(second.Host)
+}
+
+// A smaller gap of addresses applies from now on, not after the wait that the larger one left.
+func TestAddressGapShrinks(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	ipDelay := time.Hour
+	core := New(Config{Delay: func(netip.Addr) time.Duration { return 0 }, IPDelay: func(netip.Addr) time.Duration { return ipDelay }})
+	for _, host := range []crawl.Host{"a.test", "b.test"} {
+		u, err := urlnorm.Parse("http://" + string(host) + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		core.Activate(now, Queue{Host: host, Robots: []*crawl.Robots{{Origin: "http://" + string(host), Expires: now.Add(time.Hour)}}, Items: []crawl.Item{{URL: u}}}, time.Time{})
+		core.Resolved(now, host, []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour), nil)
+	}
+	v, ok := core.Next(now)
+	if !ok {
+		t.Fatal("no host may be visited")
+	}
+	core.Release(now, v.ID, crawl.Response{Kind: crawl.Fetched, Requested: true})
+	core.Completed(now, v.ID)
+	now = now.Add(time.Minute)
+	ipDelay = time.Second
+	core.GapsChanged(now, false)
+	for _, wait := range []time.Duration{999 * time.Millisecond, time.Second} {
+		if _, ok := core.Next(now.Add(wait)); ok != (wait == time.Second) {
+			t.Errorf("%v after the change a host may be visited: %v", wait, ok)
+		}
+	}
 }

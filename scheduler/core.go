@@ -160,8 +160,9 @@ func (c *Core) Acquired(now time.Time, p crawl.Partition, at time.Time) {
 // GapsChanged says that the configured gaps have changed. A gap that grew applies after
 // requests before the change as well: the time of those is not kept for each host, so each
 // host waits its new gap from now, once, or its present wait, whichever is longer. For
-// hosts that are activated later the caller does this with Activate. A gap that shrank
-// does not shorten a wait after a request that has ended.
+// hosts that are activated later the caller does this with Activate. A gap of hosts that
+// shrank does not shorten a wait after a request that has ended. One of addresses does: every
+// request was before now, so the new gap from now on is enough.
 func (c *Core) GapsChanged(now time.Time, grew bool) {
 	var since time.Time
 	if grew {
@@ -172,13 +173,17 @@ func (c *Core) GapsChanged(now time.Time, grew bool) {
 	}
 	for _, ip := range slices.SortedFunc(maps.Keys(c.addrs), netip.Addr.Compare) {
 		a := c.addrs[ip]
-		if a == nil || !grew {
-			continue // dropped meanwhile, or the gap did not grow
+		if a == nil {
+			continue // dropped meanwhile
 		}
-		a.next = crawl.Latest(a.next, now.Add(c.cfg.IPDelay(ip)))
+		if next := now.Add(c.cfg.IPDelay(ip)); grew {
+			a.next = next
+		} else {
+			a.next = earlier(a.next, next)
+		}
 		if h := a.holder; h == nil {
 			c.passOn(now, a)
-		} else if !h.open {
+		} else if grew && !h.open {
 			c.unclaim(now, h)
 			c.place(now, h)
 		}

@@ -91,6 +91,8 @@ func (t *Table) Turn(now time.Duration, ip netip.Addr) (wait time.Duration, ok b
 		t.ask(now, ip.Unmap(), u)
 		t.settle(now)
 	}
+	// An earlier, longer gap may have left a wait. All requests that it follows were before now.
+	u.notBefore = min(u.notBefore, now+longer(longer(t.cfg.Gap(ip))))
 	if now < u.notBefore {
 		// The caller may wait by another clock, a little faster than this one.
 		return max(u.notBefore-now, time.Millisecond), u.usable(now)

@@ -84,6 +84,7 @@ func (t *Table) asked(now time.Duration, from Member, m *Message) {
 			return
 		}
 	}
+	t.shorten(now, m.Addr, e)
 	if t.expire(now, m.Addr, e); e.given && e.holder == from {
 		if m.Stamp > e.asked {
 			t.extend(now, from, m, e)
@@ -161,6 +162,12 @@ func (t *Table) expire(now time.Duration, ip netip.Addr, e *kept) {
 	}
 }
 
+// shorten ends a wait that an earlier, longer gap has left: every request that it follows has ended
+// before now, so the present gap from now on is enough. A fence must be over.
+func (t *Table) shorten(now time.Duration, ip netip.Addr, e *kept) {
+	e.free = min(e.free, now+longer(t.cfg.Gap(ip)))
+}
+
 // pass gives the turn to the first that waits, if it is nobody's.
 func (t *Table) pass(now time.Duration, ip netip.Addr, e *kept) {
 	if e.given || e.free-now > ahead {
@@ -212,6 +219,7 @@ func (t *Table) tickKeeps(now time.Duration) {
 		}
 		may := t.cfg.May(p)
 		for ip, e := range k.addrs {
+			t.shorten(now, ip, e)
 			switch t.expire(now, ip, e); {
 			case may && !e.given && len(e.waiting) > 0:
 				look = append(look, ip)

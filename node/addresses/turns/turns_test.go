@@ -110,6 +110,30 @@ func TestWithoutGapNothingHappens(t *testing.T) {
 	}
 }
 
+// A gap that gets smaller applies from now on: to the node that keeps the address, and to one that was told to wait.
+func TestGapShrinks(t *testing.T) {
+	p := newPair(t)
+	p.gap = time.Hour
+	p.a.Hold(p.now, 0, false)
+	p.turn(p.a, true)
+	p.request(p.a, true)
+	p.a.Idle(p.now, theIP)
+	p.b.Turn(p.now, theIP)
+	p.carry()
+	p.pass(time.Minute)
+	p.gap = time.Second
+	p.request(p.b, false)
+	p.b.Turn(p.now, theIP)
+	p.pass(p.gap * 5 / 4)
+	p.turn(p.b, true)
+	if wait, _ := p.b.Turn(p.now, theIP); wait > p.gap*5/4 {
+		t.Fatalf("b waits for %v, the gap is %v", wait, p.gap)
+	}
+	p.pass(p.gap * 5 / 4)
+	p.turn(p.b, true)
+	p.request(p.b, true)
+}
+
 func TestIdleTurnIsPassedOnAtOnce(t *testing.T) {
 	p := newPair(t)
 	p.a.Hold(p.now, 0, false)
