@@ -36,7 +36,8 @@ type fakePages struct {
 	now    time.Time
 	held   map[crawl.Partition]crawl.Epoch
 	pages  []*page
-	fresh  map[crawl.Host]int64 // new URLs that are queued
+	fresh  map[crawl.Host]int64     // new URLs that are queued
+	later  map[crawl.Host]time.Time // when those may be tried again
 	moves  int
 	again  int // replanned
 	first  int // planned for the first time
@@ -251,6 +252,24 @@ func (f *fakePages) Host(p crawl.Partition, host crawl.Host) (s crawl.HostState,
 		}
 	}
 	return s, queued, true, f.holder(p)
+}
+
+// Load reads the new URLs of a host. Queued pages may be fetched at once.
+func (f *fakePages) Load(p crawl.Partition, host crawl.Host, _ frontier.Cursor, n int) (q frontier.HostQueue, err error) {
+	_, queued, _, err := f.Host(p, host)
+	f.asked--
+	for b, k := range queued {
+		for range k {
+			item := crawl.Item{}
+			if b == 1 {
+				item.NotBefore = f.later[host]
+			}
+			q.Items = append(q.Items, item)
+		}
+	}
+	q.More = len(q.Items) > n
+	q.Items = q.Items[:min(n, len(q.Items))]
+	return q, err
 }
 
 // bench is a Keeper over fakePages whose loop the test turns.

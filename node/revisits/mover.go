@@ -17,6 +17,8 @@ const (
 	checksAtOnce = 1024
 	// spareOf is how many pages of a host may be moved unpaid, askedOf how many hosts are looked up for that.
 	spareOf, askedOf = 4, 256
+	// waitOf is how many queued URLs of a host are looked at: they may all wait for their next try.
+	waitOf = 8
 	// furtherOf is how many partitions are read for their checks once a page could not be paid for.
 	furtherOf = 16
 )
@@ -36,13 +38,14 @@ type haul struct {
 	looked         []crawl.Partition // partitions whose due pages were read
 	blocked        bool              // a page could not be paid for
 	spare          map[crawl.Host]int
+	now            time.Time
 }
 
 // turn moves what is due, most pages at most, and what the bucket pays for. It plans pages anew whose check has
 // come. more says that due pages are left.
 func (m *mover) turn(ctx context.Context, now time.Time, most int, l *load) (more bool, err error) {
 	room := most - m.recent.left(now, l.revisits)
-	h := haul{spare: map[crawl.Host]int{}}
+	h := haul{spare: map[crawl.Host]int{}, now: now}
 	full := func() bool { return len(h.visits) >= room || len(h.checks) >= checksAtOnce }
 	for !full() && !h.blocked {
 		p, at, ok := m.heads.first()
@@ -118,26 +121,52 @@ func (m *mover) load(h *haul, due []frontier.Due, room int, l *load) error {
 }
 
 // unpaid reports whether a page may be moved without being paid for, while fetchers are idle: its host has
-// nothing else to fetch, so it takes no fetch from a new URL.
+// nothing else to fetch now, so it takes no fetch from a new URL.
 func (m *mover) unpaid(h *haul, d *frontier.Due) (bool, error) {
 	left, known := h.spare[d.Host]
 	if !known && len(h.spare) >= askedOf {
 		return false, nil
 	}
 	if !known {
-		_, queued, ok, err := m.pages.Host(d.Partition, d.Host)
+		idle, err := m.hostIdle(h.now, d)
 		if errors.Is(err, frontier.ErrNotHolder) {
 			return false, nil
 		}
 		if err != nil {
 			return false, err
 		}
-		if ok && queued == ([crawl.Bands]int64{}) {
+		if idle {
 			left = spareOf
 		}
 	}
 	h.spare[d.Host] = max(left-1, 0)
 	return left > 0, nil
+}
+
+// hostIdle reports whether a page's host has nothing to fetch now: nothing is queued, or only a few URLs
+// that wait for their next try.
+func (m *mover) hostIdle(now time.Time, d *frontier.Due) (bool, error) {
+	_, queued, ok, err := m.pages.Host(d.Partition, d.Host)
+	if err != nil || !ok {
+		return false, err
+	}
+	total := int64(0)
+	for _, n := range queued {
+		total += n
+	}
+	if total == 0 || total > waitOf {
+		return total == 0, nil
+	}
+	q, err := m.pages.Load(d.Partition, d.Host, frontier.Cursor{}, waitOf)
+	if err != nil {
+		return false, err
+	}
+	for i := range q.Items {
+		if !q.Items[i].NotBefore.After(now) {
+			return false, nil
+		}
+	}
+	return !q.More, nil
 }
 
 // carry writes what a turn has chosen, and counts the pages that were moved.

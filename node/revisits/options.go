@@ -46,4 +46,6 @@ type Pages interface {
 	Stamp(ctx context.Context, ps []crawl.Partition) error
 	// Host says what is queued of a host, by band.
 	Host(p crawl.Partition, host crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error)
+	// Load reads the first n queued URLs of a host.
+	Load(p crawl.Partition, host crawl.Host, after frontier.Cursor, n int) (frontier.HostQueue, error)
 }

@@ -200,6 +200,26 @@ func TestAnEmptyBucketIsCheap(t *testing.T) {
 	}
 }
 
+// TestARetryDoesNotHoldUpItsHost checks that a host whose only queued URL waits for its next try counts as idle.
+func TestARetryDoesNotHoldUpItsHost(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 3, crawl.RecrawlFixed)
+	at := start.Add(againEvery)
+	b.pages.later = map[crawl.Host]time.Time{"waits": at.Add(time.Minute), "tries": at}
+	for p, host := range []crawl.Host{"waits", "tries", "idle"} {
+		b.pages.add(crawl.Partition(p), host, 1, 0)
+		if host != "idle" {
+			b.pages.fresh[host] = 1
+		}
+	}
+	b.mover.turnAt(t, at, &load{fetchers: 16, fresh: true})
+	for _, x := range b.pages.pages {
+		if x.queued != (x.host != "tries") {
+			t.Errorf("%s: moved is %v", x.host, x.queued)
+		}
+	}
+}
+
 // turnAt turns the mover alone, with all heads known.
 func (m *mover) turnAt(t *testing.T, now time.Time, l *load) {
 	t.Helper()
