@@ -502,7 +502,7 @@ var table = []rule{
 		"it knows the command line and its texts; it prints and runs nothing",
 	},
 	{
-		[]string{"cli/seedwatch"}, []string{"api/plaintext", "cli/seedlist", "crawl"},
+		[]string{"cli/seedwatch"}, []string{"api/plaintext", "cli/seedlist", "crawl", "web/urlnorm"},
 		"it reads a node's reports; what follows is done by the verb",
 	},
 	{

@@ -150,6 +150,24 @@ func good(digest byte) crawl.Outcome {
 	return crawl.Outcome{Kind: crawl.Fetched, Status: 200, Digest: crawl.Digest{digest}, ETag: `"e1"`, Archive: crawl.ArchiveRef{File: "a.warc.gz", Offset: int64(digest)}}
 }
 
+// TestSitemapFilesAreNoRevisits: a sitemap file is read again when it is due, and that is not a visit of a page.
+func TestSitemapFilesAreNoRevisits(t *testing.T) {
+	t.Parallel()
+	r := startJudged(t, storage.NewMemory(), 1, &testJudge{}, commit.Options{})
+	const host = "h1.p0.test"
+	l := link("http://h1.p0.test/sitemap.xml")
+	l.Target.Via = crawl.ViaSitemapFile
+	r.add(l)
+	r.visit(0, host, good(1))
+	if n := r.moveDue(r.dueAt(0, soon(), 9)); n != 1 {
+		t.Fatalf("%d were moved", n)
+	}
+	r.visit(0, host, good(2))
+	if c := r.Totals(); c.Revisits != 0 || c.Changed != 0 {
+		t.Fatalf("counters: %+v", c)
+	}
+}
+
 func TestPageComesBack(t *testing.T) {
 	t.Parallel()
 	j := &testJudge{conditional: true}

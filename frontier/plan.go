@@ -39,7 +39,7 @@ func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Rec
 	plan := j.Visited(&page, o)
 	// The wait begins with the end of the visit, so that its server sees no two visits nearer than that.
 	plan.Wait += min(max(o.Took, 0), maxAgo)
-	if it.Revisit && o.Status != 0 {
+	if it.Revisit && o.Status != 0 && it.Via != crawl.ViaSitemapFile {
 		due.CountRevisit(&pg.State.Counters, o.Status, plan.Verdict)
 	}
 	failed := rec.State != crawl.Done || plan.Verdict == recrawl.Unknown && recrawl.AnswerOf(old.Status) != recrawl.Failed

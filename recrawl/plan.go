@@ -54,7 +54,9 @@ type Surroundings struct {
 func (r Record) Visited(digest [20]byte, v *Visit, rules *Rules, by *Surroundings) (Record, Verdict) {
 	verdict := r.Judge(digest, v, rules.Compare)
 	since := r.unanswered() + v.Elapsed
-	r.note(Past{Before: v.Elapsed, Status: v.Status, Took: v.Took, Changed: verdict == Changed})
+	// That a page is gone is a change the first time, for people; the rate of change leaves it out.
+	changed := verdict == Changed || verdict == Gone && r.Misses == 0
+	r.note(Past{Before: v.Elapsed, Status: v.Status, Took: v.Took, Changed: changed})
 	switch verdict {
 	case Unknown:
 		return r, verdict

@@ -54,6 +54,9 @@ func TestGonePage(t *testing.T) {
 		r, _ = r.Visited([20]byte{}, &Visit{Status: 404, Elapsed: time.Hour}, &week, &by)
 		at = append(at, r.Interval/(24*time.Hour))
 	}
+	if r.Past[0].Changed || !r.Past[len(at)-1].Changed {
+		t.Errorf("the first answer that the page is gone is a change, and no other: %+v", r.Past)
+	}
 	if want := []time.Duration{7, 14, 28, 56, 90, 90}; !reflect.DeepEqual(at, want) {
 		t.Errorf("tried again after %v days, want %v", at, want)
 	}

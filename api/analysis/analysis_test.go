@@ -19,12 +19,15 @@ func TestStatus(t *testing.T) {
 	known := func(s crawl.RecordState) crawl.URLReport {
 		return crawl.URLReport{URL: ptr("http://a/"), Record: &crawl.RecordReport{State: s.String()}}
 	}
+	again := known(crawl.Queued)
+	again.Record.FetchedAt = new(time.Time)
 	admit := crawl.ScopeReport{Admit: true}
 	for name, tc := range map[string]struct {
 		report crawl.URLReport
 		want   string // "" is nil
 	}{
 		"queued":     {known(crawl.Queued), crawl.AnalysisPending},
+		"revisit":    {again, crawl.AnalysisFetched},
 		"done":       {known(crawl.Done), crawl.AnalysisFetched},
 		"failed":     {known(crawl.Failed), crawl.AnalysisError},
 		"refused":    {known(crawl.RefusedForever), crawl.AnalysisBlocked},

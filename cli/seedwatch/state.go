@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/web/urlnorm"
 )
 
 const (
@@ -35,6 +36,31 @@ type state struct {
 // stateOf reads the state of a seed out of what the node knows of it and, unless that is
 // nil, of its host.
 func stateOf(url string, r *crawl.URLReport, h *crawl.HostReport, now time.Time) state {
+	s := judge(url, r, h, now)
+	if bare := withoutWWW(url, r); bare != "" && s.cause != "" && !s.fetched {
+		s.cause += fmt.Sprintf("; --normalize www has %s asked in place of www.%s: leave that rule out, and give a new --data-dir, when the site answers only there", bare, bare)
+	}
+	return s
+}
+
+// withoutWWW is the host that is asked for a seed because of --normalize www; "": that of the seed.
+func withoutWWW(seed string, r *crawl.URLReport) string {
+	if r.URL == nil {
+		return ""
+	}
+	given, err := urlnorm.Parse(seed)
+	if err != nil {
+		return ""
+	}
+	asked, err := urlnorm.Parse(*r.URL)
+	if err != nil || given.Host() == asked.Host() || !strings.HasSuffix(given.Host(), "."+asked.Host()) || !strings.HasPrefix(given.Host(), "www.") {
+		return ""
+	}
+	return asked.Host()
+}
+
+// judge is stateOf without the rules that make URLs equal.
+func judge(url string, r *crawl.URLReport, h *crawl.HostReport, now time.Time) state {
 	s := state{url: url}
 	reason := ""
 	if r.Record.Reason != nil {

@@ -54,6 +54,21 @@ func TestStateOfSeed(t *testing.T) {
 }
 
 // TestHopeless gives a crawl up only when every seed fails.
+// A seed that is asked for at another host, because of --normalize www, fails with that rule's name.
+func TestSeedWithoutWWW(t *testing.T) {
+	t.Parallel()
+	text := func(s string) *string { return &s }
+	for _, tc := range []struct {
+		seed, asked string
+		says        bool
+	}{{"https://www.a.test/", "https://a.test/", true}, {"https://a.test/", "https://a.test/", false}, {"https://www.a.test/", "https://www.a.test/", false}} {
+		r := &crawl.URLReport{URL: &tc.asked, Record: &crawl.RecordReport{State: "failed", Reason: text("host_dead: dns: no such host")}}
+		if got := stateOf(tc.seed, r, nil, time.Time{}); strings.Contains(got.cause, "--normalize www has a.test asked") != tc.says {
+			t.Errorf("%s, asked at %s: %s", tc.seed, tc.asked, got.cause)
+		}
+	}
+}
+
 func TestHopeless(t *testing.T) {
 	t.Parallel()
 	failed, failing, fine, fetched := state{failed: true, cause: "x"}, state{cause: "x"}, state{doing: "x"}, state{fetched: true}

@@ -194,6 +194,8 @@ func TestBrokenDocumentIsAStorageError(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, s, err)
 		} else if !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: the error does not name the directory: %v", text, err)
+		} else if file := dir.Join("crawl.json"); !strings.Contains(err.Error(), "cp "+file+".spare "+file) {
+			t.Errorf("%q: the error names no remedy: %v", text, err)
 		}
 		dir.Close()
 	}

@@ -55,7 +55,7 @@ func Open(dir *datadir.Dir, first crawl.Settings, clock Clock) (*Store, error) {
 		return nil, datadir.Failed("read crawl.json", err)
 	default:
 		if doc, err = clock.read(b); err != nil {
-			return nil, datadir.Failed("read "+dir.Join("crawl.json"), err)
+			return nil, damaged(dir, err)
 		}
 	}
 	if s.Scope, err = scopeset.Open(dir.Join("scope"), dir.Path()); err != nil {
@@ -65,10 +65,17 @@ func Open(dir *datadir.Dir, first crawl.Settings, clock Clock) (*Store, error) {
 	s.Fresh = doc.Version == 0 && s.Scope.Len() == 0
 	book, err := s.compile(doc)
 	if err != nil {
-		return nil, errors.Join(datadir.Failed("read "+dir.Join("crawl.json"), err), s.Scope.Close())
+		return nil, errors.Join(damaged(dir, err), s.Scope.Close())
 	}
 	s.book.Store(book)
 	return s, nil
+}
+
+// damaged is the error of a document that cannot be read, with the remedies.
+func damaged(dir *datadir.Dir, err error) error {
+	path := dir.Join("crawl.json")
+	return datadir.Failed("read the settings of the crawl", fmt.Errorf("the file %s is damaged: %w. Put it back from a backup; or take the settings before their last change with the command cp %s.spare %s; "+
+		"or move it away, and start with the flags of the crawl: a node of a cluster then takes the settings of the others", path, err, path, path))
 }
 
 // Begin sets the origin of entries that are added from now on. Entries that an earlier version kept

@@ -89,17 +89,40 @@ func (d *Dir) open() error {
 func checkVersion(path string) error {
 	line := readLine(filepath.Join(path, "VERSION"))
 	if line == "" {
+		if ours(path) {
+			return damagedVersion(path, "is empty or missing")
+		}
 		return checkEmpty(path)
 	}
 	name, version, _ := strings.Cut(line, " ")
 	n, err := strconv.Atoi(version)
 	if name != formatName || err != nil {
+		if ours(path) {
+			return damagedVersion(path, fmt.Sprintf("contains %.60q", line))
+		}
 		return Failed("open "+path, fmt.Errorf("its VERSION file contains %.60q: this is not a data directory of crawlnode; give another --data-dir", line))
 	}
 	if n > FormatVersion {
 		return Failed("open "+path, fmt.Errorf("its data format is %d, this program reads up to %d: start it with the newer crawlnode that wrote it", n, FormatVersion))
 	}
 	return nil
+}
+
+// ours reports whether a directory without a good VERSION file has what only this program writes.
+func ours(path string) bool {
+	for _, name := range []string{"membership.json", "frontier"} {
+		if _, err := os.Lstat(filepath.Join(path, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// damagedVersion is the error of a directory of this program whose VERSION file is damaged.
+func damagedVersion(path, what string) error {
+	file := filepath.Join(path, "VERSION")
+	return Failed("open "+path, fmt.Errorf("its VERSION file %s, and the rest looks like a data directory of crawlnode: put the file back from a backup, or, if this very release wrote the directory, "+
+		"with the command echo %s %d > %s", what, formatName, FormatVersion, file))
 }
 
 // checkEmpty refuses a directory with foreign files. Files that an interrupted start leaves before

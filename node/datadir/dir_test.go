@@ -142,3 +142,23 @@ func TestAbandon(t *testing.T) {
 		t.Errorf("below a file: %v, %q", err, names())
 	}
 }
+
+// A damaged VERSION file in a directory of this program is said to be damaged, and how to mend it.
+func TestDamagedVersion(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "\x63rawlnode-dat\xe1 4\n", "crawlnode-data x\n"} {
+		path := t.TempDir()
+		for _, name := range []string{"membership.json", "frontier"} {
+			if err := os.WriteFile(filepath.Join(path, name), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(path, "VERSION"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(path)
+		if !errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), "echo crawlnode-data 4 > "+filepath.Join(path, "VERSION")) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -18,18 +18,25 @@ func (d *Space) RoomToBegin() error {
 	if d.dir.Has("frontier") {
 		return nil
 	}
-	return d.RoomForNew()
+	return d.room(LowBytes + beginBytes)
 }
 
+// beginBytes is more than a new node stores at once: the first log of its frontier, whose blocks are set aside,
+// the reserve and small files. With less, it would be refused only after it had made them.
+const beginBytes = 64 << 20
+
 // RoomForNew is nil when every volume has more space than a node needs to fetch.
-func (d *Space) RoomForNew() error {
+func (d *Space) RoomForNew() error { return d.room(LowBytes) }
+
+// room is nil when every volume has so much space.
+func (d *Space) room(least int64) error {
 	for _, path := range d.paths() {
 		free, err := d.freeAt(path)
-		if err != nil || free >= LowBytes {
+		if err != nil || free >= least {
 			continue // a volume that cannot be asked is not judged
 		}
 		return datadir.NoRoom(fmt.Errorf("only %d MiB are free at %s, and a new node needs %d MiB: free some space there, or give a --data-dir on another disk, and run the same command again",
-			free>>20, path, LowBytes>>20))
+			free>>20, path, least>>20))
 	}
 	return nil
 }

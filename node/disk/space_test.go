@@ -42,6 +42,25 @@ func TestSpace(t *testing.T) {
 	}
 }
 
+// TestRoom: a new node needs more than one that has its files.
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	dir, err := datadir.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	for _, c := range []struct {
+		free         int64
+		begin, fresh bool
+	}{{LowBytes - 1, false, false}, {LowBytes, false, true}, {LowBytes + beginBytes, true, true}} {
+		d := NewSpace(dir, func(string) (int64, error) { return c.free, nil })
+		if begin, fresh := d.RoomToBegin(), d.RoomForNew(); (begin == nil) != c.begin || (fresh == nil) != c.fresh {
+			t.Errorf("%d bytes are free: %v, %v", c.free, begin, fresh)
+		}
+	}
+}
+
 // TestSpaceLook: a look at the volumes counts for a moment, and only with plenty left.
 func TestSpaceLook(t *testing.T) {
 	t.Parallel()
