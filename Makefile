@@ -31,7 +31,7 @@ RACE = $(filter-out crawlnode/integration $(patsubst .%,crawlnode%,$(NORACE)),$(
 
 # T is the time for each fuzz target, SEEDS the number of fixed simulations and RANDOM_SEEDS of others, COUNT the
 # repeats of benchmarks, PAIRS the runs of each thing that is compared, GOALS letters of docs/performance.md, SOAK_RUNS the runs of each fault scenario,
-# ONLY the steps of a nightly run, PREFIX the folder of make install.
+# ONLY the steps of a nightly run, PREFIX the folder of make install, PAGES the sites of make engines.
 T         ?= 30s
 SEEDS     ?= 20
 RANDOM_SEEDS ?= 0
@@ -41,10 +41,11 @@ GOALS     ?= a b c d e f g h i
 SOAK_RUNS ?= 20
 BEFORE    ?=
 ONLY      ?=
+PAGES     ?=
 DESTDIR   ?=
 PREFIX    ?= /usr/local
 
-.PHONY: build demo test check nightly race units tools sim mutants fuzz integ bench benchonce flame scale lint vuln generate deps soak install firsthour release image containers help
+.PHONY: build demo test check nightly race units tools sim mutants fuzz integ bench benchonce flame scale lint vuln generate deps soak install firsthour engines release image containers help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -144,6 +145,14 @@ install: build ## the program, its manual page and completions below PREFIX (/us
 firsthour: deps ## the scripts of examples beside the same with wget2, wget and Scrapy; appends to docs/results/firsthour.md
 	.ci/deps wget wget2 python3-scrapy
 	go test -count=1 -timeout 30m -v -run '^TestFirstTasks$$' ./integration -rivals
+
+engines: ## the index beside bleve and SQLite's FTS5, on the HTML pages of PAGES: one folder a site, such as Debian packages of documentation after dpkg -x
+	@test -n "$(PAGES)" || { echo 'set PAGES to a folder of sites'; exit 1; }
+	mkdir -p $(BIN)/_engines
+	go test -count=1 -timeout 60m -v -run '^TestQuality$$' ./integration/searchquality -search.pages $(abspath $(PAGES)) -search.prepare $(BIN)/_engines
+	for e in ours fts5 fts5tuned bleve blevetuned; do \
+		(cd integration/searchquality/engines && go test . -count=1 -timeout 60m -v -run "^TestEngine\$$/^$$e\$$" -prepared $(BIN)/_engines); \
+	done
 
 release: ## archives for linux and darwin, amd64 and arm64, with manual page and completions, and their checksums, in bin/release; the same bytes each time
 	.ci/release $(VERSION) $(BIN)/release

@@ -555,6 +555,9 @@ var parsedOnce = sync.OnceValues(func() (all []*source, err error) {
 		if name := d.Name(); d.IsDir() && p != "." && (name == "testdata" || name == "bin" || name[0] == '.' || name[0] == '_') {
 			return fs.SkipDir
 		}
+		if _, err := os.Stat(filepath.Join(filepath.FromSlash(p), "go.mod")); err == nil && d.IsDir() && p != "." {
+			return fs.SkipDir // a module of its own
+		}
 		if d.IsDir() || !strings.HasSuffix(p, ".go") {
 			return nil
 		}

@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	maxCompletions = 64   // words for one beginning
-	maxWalk        = 8192 // words of a segment that are looked at for one beginning
-	maxSuggestions = 12   // words for one that is not known
+	maxCompletions = 64      // words for one beginning
+	maxWalk        = 8192    // words of a segment that are looked at for one beginning
+	maxSuggestions = 12      // words for one that is not known
+	maxLooked      = 1 << 20 // words that are looked at for all words of a question that are not known
 )
 
 // Statistics implements Source.
@@ -33,7 +34,7 @@ func (x *Index) Statistics(ctx context.Context, q Question) (Statistics, error) 
 	}
 	stem := x.stemmers.Get().(*analyse.Stemmer)
 	defer x.stemmers.Put(stem)
-	c := counter{parts: s.parts, stem: stem, languages: languages(st.Languages), words: st.Words}
+	c := counter{parts: s.parts, stem: stem, languages: languages(st.Languages), words: st.Words, left: maxLooked}
 	for _, clause := range parsed.Clauses {
 		if err := ctx.Err(); err != nil {
 			return Statistics{}, err
@@ -91,6 +92,7 @@ type counter struct {
 	stem      *analyse.Stemmer
 	languages []analyse.Language
 	words     map[string]map[string]int64
+	left      int // words that may still be looked at for suggestions
 }
 
 // count counts the documents of a word, once.
@@ -141,7 +143,7 @@ func (c *counter) suggestions(w string) map[string]int64 {
 		return found
 	}
 	for _, p := range c.parts {
-		p.seg.Similar(w, most, func(similar []byte, n int64) {
+		p.seg.Similar(w, most, &c.left, func(similar []byte, n int64) {
 			if string(similar) != w {
 				found[string(similar)] += n
 			}

@@ -9,8 +9,9 @@
 // a document lives and need not be computed anew when averages move. What a word is worth
 // (Weight, the inverse document frequency) depends on the sum of all statistics.
 //
-// # Small shares
+// # Other shares
 //
-// Words of the question that stand near each other (Nearness), importance and freshness add a
-// bounded share each: they order documents that the words find equally good.
+// Words of the question that stand near each other (Closeness) add nearly as much as the words themselves: many pages have all
+// words of a question somewhere, few in one passage. Importance and freshness add a small bounded share each: they order documents that the
+// words find equally good.
 package rank

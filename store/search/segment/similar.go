@@ -1,9 +1,11 @@
 package segment
 
-import "bytes"
-
-// maxVisited bounds the words that Similar looks at.
-const maxVisited = 3_000_000
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 // Distance is the number of letters (bytes) to change, add, leave out or swap with the next to make b of a, and most+1 if it is
 // larger than most.
@@ -66,12 +68,45 @@ func (r *rows) cut(n int) { r.path = r.path[:n] }
 
 func (r *rows) last() int { return r.row(len(r.path))[len(r.word)] }
 
-// Similar calls f for each word of the segment that differs from word in at most distance places.
-// The bytes are valid during the call.
-func (s *Segment) Similar(word string, distance int, f func(similar []byte, documents int64)) {
+// Similar calls f for each word of the segment that differs from word in at most distance letters, if the first letter is right,
+// or in the first one only: mistakes there are rare, and a walk over the words with one first letter is a
+// twentieth of a walk over all. left bounds the words that are looked at: it is counted down, over several calls
+// of one question, and at 0 the rest is not found. The bytes are valid during the call.
+func (s *Segment) Similar(word string, distance int, left *int, f func(similar []byte, documents int64)) {
+	if word == "" || distance < 1 {
+		return
+	}
+	_, first := utf8.DecodeRuneInString(word)
+	s.beginsAlike(word, first, distance, left, f)
+	for _, other := range otherBeginnings(word, first) {
+		*left--
+		if e, ok := s.words.find([]byte(other)); ok {
+			f(e.key, int64(e.count))
+		}
+	}
+}
+
+// otherBeginnings are the words with one mistake in the first letter of word, which has first bytes: left out, added, swapped
+// with the second one, another one. Added ones and others are the letters a to z.
+func otherBeginnings(word string, first int) []string {
+	letter, rest := word[:first], word[first:]
+	if rest == "" {
+		return nil
+	}
+	_, second := utf8.DecodeRuneInString(rest)
+	all := []string{rest, rest[:second] + letter + rest[second:]}
+	for c := 'a'; c <= 'z'; c++ {
+		all = append(all, string(c)+rest, string(c)+word)
+	}
+	return slices.DeleteFunc(all, func(w string) bool { return strings.HasPrefix(w, letter) })
+}
+
+// beginsAlike calls f for the similar words that have the first bytes in common. A beginning that is too far away already takes
+// all words that begin so out at once, when they fill blocks of the table.
+func (s *Segment) beginsAlike(word string, first, distance int, left *int, f func(similar []byte, documents int64)) {
 	r := rows{word: []byte(word), most: distance}
-	c := s.words.seek(nil)
-	for visited := 0; visited < maxVisited && c.next(); visited++ {
+	c := s.words.seek([]byte(word[:first]))
+	for ; *left > 0 && c.next() && bytes.HasPrefix(c.key, []byte(word[:first])); *left-- {
 		key := c.key
 		common := 0
 		for common < len(key) && common < len(r.path) && key[common] == r.path[common] {
@@ -86,14 +121,11 @@ func (s *Segment) Similar(word string, distance int, f func(similar []byte, docu
 				break
 			}
 		}
-		switch n := len(r.path); {
-		case r.least() > distance:
-			if n <= 3 {
-				if after := successor(r.path); after != nil {
-					c = s.words.seek(after)
-				}
+		if r.least() > distance {
+			if after := successor(r.path); after != nil {
+				c.skip(after)
 			}
-		case n == len(key) && r.last() <= distance:
+		} else if len(r.path) == len(key) && r.last() <= distance {
 			f(key, int64(c.count))
 		}
 	}

@@ -169,6 +169,14 @@ func (c *cursor) uvarint() uint64 {
 	return v
 }
 
+// skip moves on to the first entry that is not before key, if that is in a later block; else it stays where
+// it is.
+func (c *cursor) skip(key []byte) {
+	if c.block < c.t.blocks && bytes.Compare(c.t.first(c.block), key) <= 0 {
+		*c = c.t.seek(key)
+	}
+}
+
 // find returns the entry of a key.
 func (t *table) find(key []byte) (entry, bool) {
 	c := t.seek(key)

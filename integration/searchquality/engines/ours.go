@@ -1,0 +1,31 @@
+package engines
+
+import (
+	"context"
+
+	"crawlnode/integration/searchquality"
+	"crawlnode/store/search"
+)
+
+// ours is the engine of the project.
+type ours struct{ x *search.Index }
+
+func newOurs(dir string) (engine, error) {
+	x, _, err := search.Open(dir, search.Options{})
+	return &ours{x}, err
+}
+
+func (o *ours) add(docs []search.Document) error {
+	return o.x.Apply(context.Background(), search.Batch{Put: docs})
+}
+
+func (o *ours) ask(text string) ([]searchquality.Found, error) {
+	p, err := search.Search(context.Background(), o.x, search.Request{Text: text, Page: 1, Size: 10, Now: searchquality.Noon})
+	var out []searchquality.Found
+	for _, r := range p.Results {
+		out = append(out, searchquality.Found{URL: r.URL, AlsoAt: r.AlsoAt})
+	}
+	return out, err
+}
+
+func (o *ours) close() error { return o.x.Close() }

@@ -1,0 +1,121 @@
+package searchquality
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"crawlnode/store/search"
+	"crawlnode/web/maintext"
+	"crawlnode/web/simhash"
+)
+
+// Noon is when all pages were fetched, and when the questions are asked.
+var Noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// Pages reads the HTML files of all sites below dir, as the pipeline and the indexer would: the first
+// folder is the host.
+func Pages(dir string) ([]search.Document, error) {
+	var docs []search.Document
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".html") {
+			return err
+		}
+		body, err := os.ReadFile(path)
+		if err != nil {
+			return nil // a link to a file of another package
+		}
+		rel, _ := filepath.Rel(dir, path)
+		host, rest, _ := strings.Cut(filepath.ToSlash(rel), "/")
+		p := maintext.Extract(body, "text/html", "")
+		d := search.Document{
+			URL: "http://" + host + ".test/" + rest, Host: host + ".test", Title: p.Title, Headings: strings.Join(p.Headings, "\n"),
+			Text: p.Text, Description: p.Description, Language: p.Language, FetchedAt: Noon,
+		}
+		d.Fingerprint, _ = simhash.Fingerprint([]byte(p.Text))
+		docs = append(docs, d)
+		return nil
+	})
+	return docs, err
+}
+
+// The files that Prepare makes.
+const (
+	documentsFile = "documents"
+	questionsFile = "questions.json"
+)
+
+// Prepare writes the pages below from, and the questions about them, into the folder to, for programs that
+// measure one engine each.
+func Prepare(from, to string) error {
+	docs, err := Pages(from)
+	if err != nil {
+		return fmt.Errorf("read the pages below %s: %w", from, err)
+	}
+	var raw []byte
+	for i := range docs {
+		raw = search.AppendDocument(raw, &docs[i])
+	}
+	if err := os.WriteFile(filepath.Join(to, documentsFile), raw, 0o600); err != nil {
+		return err
+	}
+	questions, err := json.MarshalIndent(Sets(docs), "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(to, questionsFile), questions, 0o600)
+}
+
+// Documents calls f with the prepared documents of dir, n at a time. It holds no more than those.
+func Documents(dir string, n int, f func([]search.Document) error) error {
+	file, err := os.Open(filepath.Join(dir, documentsFile))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 8<<20) // no document is larger
+	var batch []search.Document
+	for {
+		raw, err := in.Peek(8 << 20)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if len(raw) == 0 {
+			break
+		}
+		d, rest, err := search.ParseDocument(raw)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", file.Name(), err)
+		}
+		if _, err := in.Discard(len(raw) - len(rest)); err != nil {
+			return err
+		}
+		if batch = append(batch, d); len(batch) == n {
+			if err := f(batch); err != nil {
+				return err
+			}
+			batch = nil
+		}
+	}
+	if len(batch) == 0 {
+		return nil
+	}
+	return f(batch)
+}
+
+// Questions are the prepared questions of dir.
+func Questions(dir string) ([]Set, error) {
+	raw, err := os.ReadFile(filepath.Join(dir, questionsFile))
+	if err != nil {
+		return nil, err
+	}
+	var sets []Set
+	return sets, json.Unmarshal(raw, &sets)
+}
