@@ -129,6 +129,8 @@ type Options struct {
 	Fetcher  Fetcher
 	// Elsewhere fetches the files to which a robots.txt redirects on other hosts.
 	Elsewhere Elsewhere
+	// Handout takes the pages. Nil: the pipeline fetches them itself.
+	Handout Handout
 	// Keeper keeps the scope entries. Nil: they do not change.
 	Keeper ScopeKeeper
 	// Rules returns the current rules. Every worker calls it once per visit, so it should cost no

@@ -166,8 +166,11 @@ func (w *worker) forbidden(v crawl.Visit) (r crawl.Response, o crawl.Outcome, re
 	}, true
 }
 
-// page fetches the item, releases the host, and then does the rest.
+// page fetches the item or hands it out, releases the host, and then does the rest.
 func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rules) error {
+	if w.p.o.Handout != nil && v.Item.Via != crawl.ViaSitemapFile {
+		return w.handOut(keep, v)
+	}
 	at := time.Now()
 	resp, err := w.p.o.Fetcher.Do(fetching, w.request(v.Item.URL, v, rules))
 	if err != nil {
