@@ -24,7 +24,7 @@ DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc post
 
 # Packages without goroutines, channels and locks (TestNoRaceHasNone): the race detector would find nothing, and cost several times the time.
 NORACE := . ./api/client ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairshare ./focus ./frontier/layout ./handoff/machine ./handoff/wire ./importance ./importance/pagerank ./membership/consensus \
-          ./node/addresses/turns ./node/datadir ./node/network ./node/resources ./recrawl ./recrawl/claims ./recrawl/estimate ./recrawl/policy ./ring ./scheduler ./scheduler/timers ./store/files ./store/mirror ./web/css ./web/htmlparse ./web/robots ./web/scope ./web/simhash \
+          ./node/addresses/turns ./node/leases ./node/datadir ./node/network ./node/resources ./recrawl ./recrawl/claims ./recrawl/estimate ./recrawl/policy ./ring ./scheduler ./scheduler/timers ./store/files ./store/mirror ./web/css ./web/htmlparse ./web/robots ./web/scope ./web/simhash \
           ./web/sitemap ./web/rewrite ./web/urlnorm ./integration/linkrank ./integration/mutants ./integration/scale
 # All others but the integration tests.
 RACE = $(filter-out crawlnode/integration $(patsubst .%,crawlnode%,$(NORACE)),$(shell go list ./...))

@@ -364,6 +364,14 @@ var table = []rule{
 		"it joins the list of pages to the sinks; where a sink is, and what a page is, is not its concern",
 	},
 	{
+		[]string{"node/leases"}, nil,
+		"a pure core: it decides which worker has which URLs, and knows neither the clock nor what a visit is",
+	},
+	{
+		[]string{"node/workers"}, []string{"crawl", "node/fanout", "node/leases", "pipeline", "ring", "web/urlnorm"},
+		"it joins leases to the dispatcher and the pipeline, through interfaces; who holds what, and the way to other nodes, are functions that it is given",
+	},
+	{
 		[]string{"node/tracing"}, []string{"crawl", "frontier", "node/links", "peer", "pipeline", "web/scope", "web/urlnorm"},
 		"it decorates interfaces that others declare, and decides nothing",
 	},
@@ -417,7 +425,7 @@ var table = []rule{
 	},
 	{
 		[]string{"node/report"}, []string{"config", "crawl", "dnscache", "frontier", "frontier/storage", "handoff", "membership", "metrics", "scheduler", "web/scope",
-			"node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/finish", "node/heartbeat", "node/links", "node/outputs", "node/resources", "node/revisits", "node/sinks", "node/status", "node/transfer", "node/uploads"},
+			"node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/finish", "node/heartbeat", "node/leases", "node/links", "node/outputs", "node/resources", "node/revisits", "node/sinks", "node/status", "node/transfer", "node/uploads"},
 		"it reads every part of a node for its status and its metrics, and changes none",
 	},
 	{

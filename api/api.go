@@ -92,6 +92,13 @@ type Backend interface {
 	// EventNews returns a channel that is closed by the next event. Take it before calling Events,
 	// so that no event is missed.
 	EventNews() <-chan struct{}
+	// NextURLs leases URLs to a worker; crawl.ErrTooManyLeased.
+	NextURLs(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLease, error)
+	// SettleURLs takes results of a lease, and returns when they are durable. crawl.ErrLeaseEnded: none counts. After another error
+	// all may be sent again.
+	SettleURLs(ctx context.Context, r crawl.WorkerResults) (crawl.ResultsReport, error)
+	// AddFound stores URLs that programs have found, as AddSeeds does.
+	AddFound(ctx context.Context, found crawl.FoundURLs) (crawl.FoundReport, error)
 	// Ready reports whether this node takes part in the crawl, and if not why.
 	Ready() (ok bool, why string)
 	// Metrics serves the Prometheus exposition.
@@ -334,6 +341,9 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	if code := codeOf(err); code != http.StatusServiceUnavailable {
+		if code == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", "2")
+		}
 		writeProblem(w, code, plaintext.Escape(err.Error()))
 		return
 	}

@@ -18,7 +18,8 @@ const usualAudit = 100
 // their role go to the log instead: they changed nothing, and a client that may only read must not
 // fill the disk.
 func audited(next http.Handler, backend Backend, pattern string) http.Handler {
-	if strings.HasPrefix(pattern, "GET ") || pattern == "POST /control/theme" {
+	// What workers send is the crawl itself, not a change of it.
+	if strings.HasPrefix(pattern, "GET ") || pattern == "POST /control/theme" || strings.HasPrefix(pattern, "POST /api/v1/frontier/") {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

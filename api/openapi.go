@@ -102,15 +102,16 @@ func (s *schemas) parameter(p *param) object {
 
 // refusals are the meanings of the error statuses.
 var refusals = map[int]string{
-	http.StatusUnauthorized:    "the cluster has a key, and the request does not carry its token",
-	http.StatusTooManyRequests: "too many failed log-ins from this address; a valid token is still accepted",
-	http.StatusForbidden:       "the token's role is too low, a browser sent the request from another site, or the Host header has a name that anybody could own",
-	bad:                        "the request is wrong; the problem says where",
-	missing:                    "not found",
-	refused:                    "the cluster's state does not allow it; the problem says why",
-	changed:                    "the settings have changed since they were read: read them again",
-	tooLarge:                   "the body is too large",
-	busy:                       "the node cannot answer now, or does not take part; the same request may be sent again",
+	http.StatusUnauthorized: "the cluster has a key, and the request does not carry its token",
+	many:                    "too many failed log-ins from this address, a valid token is still accepted; or too many leased URLs without a result, where URLs are asked for",
+	gone:                    "the lease has ended, or there never was one; its URLs are queued again",
+	http.StatusForbidden:    "the token's role is too low, a browser sent the request from another site, or the Host header has a name that anybody could own",
+	bad:                     "the request is wrong; the problem says where",
+	missing:                 "not found",
+	refused:                 "the cluster's state does not allow it; the problem says why",
+	changed:                 "the settings have changed since they were read: read them again",
+	tooLarge:                "the body is too large",
+	busy:                    "the node cannot answer now, or does not take part; the same request may be sent again",
 }
 
 // responses are all answers of a route. A path without access check has no problem of its own
@@ -134,7 +135,7 @@ func (s *schemas) responses(rt *route) object {
 	if rt.etag {
 		answer["headers"] = object{"ETag": object{"description": "the version, to be sent as If-Match with a change", "schema": object{"type": "string"}}}
 	}
-	all := object{"200": answer}
+	all := object{rt.success(): answer}
 	if rt.probe {
 		all["503"] = s.unavailable("this node does not take part, or something critical is wrong; see the text", object{"text/plain": object{"schema": object{"type": "string", "description": "why, in one line"}}})
 	}
@@ -154,6 +155,14 @@ func (s *schemas) responses(rt *route) object {
 	}
 	all["default"] = object{"description": "any other error: an unknown path or method, or an internal error", "content": problem}
 	return all
+}
+
+// success is the status of an answer that is no error.
+func (rt *route) success() string {
+	if rt.code == 0 {
+		return "200"
+	}
+	return strconv.Itoa(rt.code)
 }
 
 func (s *schemas) unavailable(why string, content object) object {

@@ -174,6 +174,10 @@ func codeOf(err error) int {
 		return http.StatusConflict
 	case errors.Is(err, crawl.ErrChanged):
 		return http.StatusPreconditionFailed
+	case errors.Is(err, crawl.ErrLeaseEnded):
+		return http.StatusGone
+	case errors.Is(err, crawl.ErrTooManyLeased):
+		return http.StatusTooManyRequests
 	}
 	if wrong := (*crawl.FieldErrors)(nil); errors.As(err, &wrong) {
 		if wrong.Fixed {

@@ -39,6 +39,11 @@ var roles = map[string]crawl.Role{
 	"POST /api/v1/crawl/pause":  crawl.RoleOperate,
 	"POST /api/v1/crawl/resume": crawl.RoleOperate,
 
+	// A worker takes part in the crawl.
+	"POST /api/v1/frontier/urls":    crawl.RoleOperate,
+	"GET /api/v1/frontier/next":     crawl.RoleOperate,
+	"POST /api/v1/frontier/results": crawl.RoleOperate,
+
 	"POST /api/v1/crawl/stop":         crawl.RoleAdmin,
 	"PUT /api/v1/crawl":               crawl.RoleAdmin,
 	"POST /api/v1/nodes/{id}/drain":   crawl.RoleAdmin,

@@ -25,6 +25,7 @@ type route struct {
 	takes  string // description of the body
 	lines  bool   // the body may be text, one URL a line
 	gives  string // description of the answer
+	code   int    // of the answer; 0: 200
 	reply  any    // a zero value of the JSON answer; nil: only other
 	or     any    // of another JSON answer; nil: there is none
 	etag   bool   // the answer carries an ETag
@@ -71,12 +72,14 @@ const (
 	refused  = http.StatusConflict
 	changed  = http.StatusPreconditionFailed
 	tooLarge = http.StatusRequestEntityTooLarge
+	gone     = http.StatusGone
+	many     = http.StatusTooManyRequests
 	busy     = http.StatusServiceUnavailable
 )
 
 // routes is the whole API.
 func routes() []route {
-	return slices.Concat(readRoutes(), explainRoutes(), analysisRoutes(), searchRoutes(), orderRoutes())
+	return slices.Concat(readRoutes(), explainRoutes(), analysisRoutes(), searchRoutes(), workerRoutes(), orderRoutes())
 }
 
 // readRoutes are the questions about the cluster.

@@ -35,6 +35,11 @@ var needed = map[reflect.Type][]string{
 	seedType:                     {"url"},
 	changeType:                   {"settings"},
 	reflect.TypeFor[seedsBody](): {"urls"},
+
+	reflect.TypeFor[crawl.FoundURLs]():     {"urls"},
+	reflect.TypeFor[crawl.FoundURL]():      {"url"},
+	reflect.TypeFor[crawl.WorkerResults](): {"lease_id", "results"},
+	reflect.TypeFor[crawl.WorkerResult]():  {"url", "status"},
 }
 
 // of returns the schema of t.

@@ -59,6 +59,7 @@ type Node struct {
 	LogLevel  string `name:"log-level" group:"node" placeholder:"debug|info|warn|error" default:"info" help:"Minimum level of log messages." live:"SIGHUP"`
 	LogFormat string `name:"log-format" group:"node" placeholder:"auto|text|json" default:"auto" help:"auto: text on a terminal, JSON otherwise." live:"start"`
 	Traces    `embed:""`
+	Workers   `embed:""`
 }
 
 // Cluster has the settings by which nodes find, trust and replace each other.

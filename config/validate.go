@@ -40,6 +40,7 @@ func (c *Config) Validate() error {
 		c.validateOutputAndLimits(),
 		c.validateRevisits(),
 		c.validateTraces(),
+		c.validateWorkers(),
 	)
 }
 

@@ -34,6 +34,7 @@ type NodeBlock struct {
 	// ContentDuplicatesTotal come from the partitions' counters.
 	Output           OutputStatus  `json:"output"`
 	Index            *IndexBlock   `json:"index,omitempty"` // nil: it is off
+	Workers          WorkersStatus `json:"workers"`
 	BytesInPerSecond float64       `json:"bytes_in_per_second"`
 	Handoff          HandoffStatus `json:"handoff"`
 	UnderReplicated  int           `json:"under_replicated"` // of the partitions that it holds

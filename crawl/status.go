@@ -22,6 +22,7 @@ type Status struct {
 	Output     OutputStatus     `json:"output"`
 	Freshness  FreshnessStatus  `json:"freshness"`
 	Index      IndexStatus      `json:"index"`
+	Workers    WorkersStatus    `json:"workers"`
 	Nodes      []NodeStatus     `json:"nodes"` // by name, then id
 }
 

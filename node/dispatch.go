@@ -36,7 +36,7 @@ func (n *Node) newDispatcher(t *addresses.Turns) *dispatch.Dispatcher {
 		MayFetch:   n.mayFetch,
 		MayLastTry: n.mayLastTry,
 		LookupRoom: n.dns.Room,
-		Scheduler:  scheduler.Config{MaxBytes: int(n.cfg.Memory) / 4, Fetchers: n.cfg.Fetchers, Forgive: n.forgive},
+		Scheduler:  scheduler.Config{MaxBytes: int(n.cfg.Memory) / 4, Fetchers: n.fetchers(), Forgive: n.forgive},
 		Logger:     n.log,
 	})
 	d.Pause(true) // until the crawl document was taken over

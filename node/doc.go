@@ -56,6 +56,7 @@
 //	tracing    traces of URLs                                                   traces.go
 //	transfer   partitions that come and go                                      transfer.go
 //	uploads    finished files to an object store                                (used by outputs)
+//	workers    leases URLs to programs that fetch pages (rules: leases)         workers.go
 //
 // Calls of other members arrive at handler, one method for each, beside what they serve; serve.go
 // has the list. Orders of operators that are about nodes are in operators.go.

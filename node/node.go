@@ -44,6 +44,7 @@ import (
 	"crawlnode/node/spread"
 	"crawlnode/node/tracing"
 	"crawlnode/node/transfer"
+	"crawlnode/node/workers"
 	"crawlnode/peer"
 )
 
@@ -146,18 +147,19 @@ type Node struct {
 	drainer   *drain.Drainer
 	orders    *orders.Orders
 	// processors is the time that the processors have spent, as resources.ProcessorTime tells it.
-	processors func() (own, busy, all int64)
-	changes    changes.Log
-	events     *events.Log
-	fences     *transfer.Fences
-	space      *disk.Space
-	stalls     *disk.Stalls
-	audit      *access.Audit
-	rotator    *rotation.Rotator
-	egress     *egress.Rules
-	sinks      *sinks.Set
-	tracer     *tracing.Tracer // nil: no traces
-	traced     *tracing.Visits // nil as well
+	processors     func() (own, busy, all int64)
+	changes        changes.Log
+	events         *events.Log
+	fences         *transfer.Fences
+	space          *disk.Space
+	stalls         *disk.Stalls
+	audit          *access.Audit
+	rotator        *rotation.Rotator
+	egress         *egress.Rules
+	*workers.Front // answers the API about workers
+	sinks          *sinks.Set
+	tracer         *tracing.Tracer // nil: no traces
+	traced         *tracing.Visits // nil as well
 
 	drain       chan struct{} // closed by Drain
 	stop        chan struct{} // closed by Stop
@@ -182,6 +184,7 @@ type engine struct {
 	replication int
 	dispatcher  *dispatch.Dispatcher
 	turns       *addresses.Turns
+	desk        *workers.Desk
 	completer   *links.Completer
 	moves       *handoff.Driver
 }

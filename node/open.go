@@ -115,6 +115,7 @@ func Open(o Options) (_ *Node, err error) {
 	n.openFinish()
 	n.openInspector()
 	n.openIndexer()
+	n.openWorkers()
 	n.contents, n.elsewhere = n.newContents(), n.newElsewhere()
 	n.openReport()
 	n.openDrain()

@@ -20,7 +20,6 @@ import (
 	"crawlnode/node/heartbeat"
 	"crawlnode/node/links"
 	"crawlnode/node/transfer"
-	"crawlnode/pipeline"
 )
 
 // syncEvery bounds what a power loss can cost; a kill of the process costs
@@ -193,6 +192,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	e.desk = n.newDesk(e)
 	fetching := moveFetching{Dispatcher: e.dispatcher, node: n}
 	if m, _ := n.front.Meta(0); m.State == frontier.Holder {
 		fetching.loaded = m.Epoch
@@ -355,20 +355,6 @@ func (n *Node) adoptFlags() error {
 		n.adopt(changed)
 	}
 	return err
-}
-
-// pipelineRun runs the fetchers.
-func (n *Node) pipelineRun(ctx context.Context, e *engine) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-n.joined:
-	}
-	err := pipeline.New(n.pipelineOptions(e)).Run(ctx)
-	if err != nil && ctx.Err() == nil {
-		return datadir.Failed("the archive, the derived outputs or the frontier", err)
-	}
-	return nil
 }
 
 // syncLoop makes what was acknowledged durable against power loss: archive and

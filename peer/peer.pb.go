@@ -2478,7 +2478,7 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x13CONTENT_VERDICT_NEW\x10\x01\x12\x19\n" +
 	"\x15CONTENT_VERDICT_KNOWN\x10\x02\x12\x1b\n" +
 	"\x17CONTENT_VERDICT_PENDING\x10\x03\x12\x1e\n" +
-	"\x1aCONTENT_VERDICT_NOT_HOLDER\x10\x042\xb3\n" +
+	"\x1aCONTENT_VERDICT_NOT_HOLDER\x10\x042\xf8\n" +
 	"\n" +
 	"\x04Peer\x12E\n" +
 	"\x05Links\x12\x1c.crawlnode.peer.v1.LinkBatch\x1a\x1a.crawlnode.peer.v1.LinkAck(\x010\x01\x12C\n" +
@@ -2500,7 +2500,8 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\aArchive\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope0\x01\x12L\n" +
 	"\bContents\x12\x1f.crawlnode.peer.v1.ContentBatch\x1a\x1f.crawlnode.peer.v1.ContentReply\x12H\n" +
 	"\x06Credit\x12\x1e.crawlnode.peer.v1.CreditBatch\x1a\x1e.crawlnode.peer.v1.CreditReply\x12M\n" +
-	"\tAddresses\x12\x1f.crawlnode.peer.v1.AddressBatch\x1a\x1f.crawlnode.peer.v1.AddressBatchB\x10Z\x0ecrawlnode/peerb\x06proto3"
+	"\tAddresses\x12\x1f.crawlnode.peer.v1.AddressBatch\x1a\x1f.crawlnode.peer.v1.AddressBatch\x12C\n" +
+	"\aWorkers\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.EnvelopeB\x10Z\x0ecrawlnode/peerb\x06proto3"
 
 var (
 	file_peer_peer_proto_rawDescOnce sync.Once
@@ -2590,26 +2591,28 @@ var file_peer_peer_proto_depIdxs = []int32{
 	26, // 34: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
 	30, // 35: crawlnode.peer.v1.Peer.Credit:input_type -> crawlnode.peer.v1.CreditBatch
 	32, // 36: crawlnode.peer.v1.Peer.Addresses:input_type -> crawlnode.peer.v1.AddressBatch
-	6,  // 37: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
-	2,  // 38: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 39: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 40: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
-	8,  // 41: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
-	10, // 42: crawlnode.peer.v1.Peer.Clock:output_type -> crawlnode.peer.v1.ClockReply
-	14, // 43: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
-	16, // 44: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
-	18, // 45: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
-	23, // 46: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
-	20, // 47: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
-	2,  // 48: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 49: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 50: crawlnode.peer.v1.Peer.Search:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 51: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
-	28, // 52: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
-	31, // 53: crawlnode.peer.v1.Peer.Credit:output_type -> crawlnode.peer.v1.CreditReply
-	32, // 54: crawlnode.peer.v1.Peer.Addresses:output_type -> crawlnode.peer.v1.AddressBatch
-	37, // [37:55] is the sub-list for method output_type
-	19, // [19:37] is the sub-list for method input_type
+	2,  // 37: crawlnode.peer.v1.Peer.Workers:input_type -> crawlnode.peer.v1.Envelope
+	6,  // 38: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
+	2,  // 39: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 40: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 41: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
+	8,  // 42: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
+	10, // 43: crawlnode.peer.v1.Peer.Clock:output_type -> crawlnode.peer.v1.ClockReply
+	14, // 44: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
+	16, // 45: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
+	18, // 46: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
+	23, // 47: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
+	20, // 48: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
+	2,  // 49: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 50: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 51: crawlnode.peer.v1.Peer.Search:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 52: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
+	28, // 53: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
+	31, // 54: crawlnode.peer.v1.Peer.Credit:output_type -> crawlnode.peer.v1.CreditReply
+	32, // 55: crawlnode.peer.v1.Peer.Addresses:output_type -> crawlnode.peer.v1.AddressBatch
+	2,  // 56: crawlnode.peer.v1.Peer.Workers:output_type -> crawlnode.peer.v1.Envelope
+	38, // [38:57] is the sub-list for method output_type
+	19, // [19:38] is the sub-list for method input_type
 	19, // [19:19] is the sub-list for extension type_name
 	19, // [19:19] is the sub-list for extension extendee
 	0,  // [0:19] is the sub-list for field type_name

@@ -53,6 +53,7 @@ const (
 	Peer_Contents_FullMethodName   = "/crawlnode.peer.v1.Peer/Contents"
 	Peer_Credit_FullMethodName     = "/crawlnode.peer.v1.Peer/Credit"
 	Peer_Addresses_FullMethodName  = "/crawlnode.peer.v1.Peer/Addresses"
+	Peer_Workers_FullMethodName    = "/crawlnode.peer.v1.Peer/Workers"
 )
 
 // PeerClient is the client API for Peer service.
@@ -102,6 +103,8 @@ type PeerClient interface {
 	// Addresses carries messages about whose turn it is to request an address. The answer has
 	// messages for the caller.
 	Addresses(ctx context.Context, in *AddressBatch, opts ...grpc.CallOption) (*AddressBatch, error)
+	// Workers leases URLs of a member to a worker, or takes its results.
+	Workers(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error)
 }
 
 type peerClient struct {
@@ -307,6 +310,16 @@ func (c *peerClient) Addresses(ctx context.Context, in *AddressBatch, opts ...gr
 	return out, nil
 }
 
+func (c *peerClient) Workers(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Envelope)
+	err := c.cc.Invoke(ctx, Peer_Workers_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PeerServer is the server API for Peer service.
 // All implementations must embed UnimplementedPeerServer
 // for forward compatibility.
@@ -354,6 +367,8 @@ type PeerServer interface {
 	// Addresses carries messages about whose turn it is to request an address. The answer has
 	// messages for the caller.
 	Addresses(context.Context, *AddressBatch) (*AddressBatch, error)
+	// Workers leases URLs of a member to a worker, or takes its results.
+	Workers(context.Context, *Envelope) (*Envelope, error)
 	mustEmbedUnimplementedPeerServer()
 }
 
@@ -417,6 +432,9 @@ func (UnimplementedPeerServer) Credit(context.Context, *CreditBatch) (*CreditRep
 }
 func (UnimplementedPeerServer) Addresses(context.Context, *AddressBatch) (*AddressBatch, error) {
 	return nil, status.Error(codes.Unimplemented, "method Addresses not implemented")
+}
+func (UnimplementedPeerServer) Workers(context.Context, *Envelope) (*Envelope, error) {
+	return nil, status.Error(codes.Unimplemented, "method Workers not implemented")
 }
 func (UnimplementedPeerServer) mustEmbedUnimplementedPeerServer() {}
 func (UnimplementedPeerServer) testEmbeddedByValue()              {}
@@ -734,6 +752,24 @@ func _Peer_Addresses_Handler(srv interface{}, ctx context.Context, dec func(inte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Peer_Workers_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Envelope)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServer).Workers(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Peer_Workers_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServer).Workers(ctx, req.(*Envelope))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Peer_ServiceDesc is the grpc.ServiceDesc for Peer service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -800,6 +836,10 @@ var Peer_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Addresses",
 			Handler:    _Peer_Addresses_Handler,
+		},
+		{
+			MethodName: "Workers",
+			Handler:    _Peer_Workers_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

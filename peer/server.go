@@ -61,6 +61,8 @@ type Handler interface {
 	// Addresses takes messages about the turns of addresses, and answers with those for the
 	// caller.
 	Addresses(ctx context.Context, from string, req *AddressBatch) (*AddressBatch, error)
+	// Workers leases URLs of this node to a worker, or takes its results.
+	Workers(ctx context.Context, from string, req *Envelope) (*Envelope, error)
 }
 
 // ServerOptions configure a Server. Self, Boot, Protocol, Cluster and Handler are
@@ -314,6 +316,10 @@ func (v service) Search(ctx context.Context, r *Envelope) (*Envelope, error) {
 
 func (v service) Explain(ctx context.Context, r *Envelope) (*Envelope, error) {
 	return v.handler().Explain(ctx, from(ctx), r)
+}
+
+func (v service) Workers(ctx context.Context, r *Envelope) (*Envelope, error) {
+	return v.handler().Workers(ctx, from(ctx), r)
 }
 
 func (v service) Contents(ctx context.Context, r *ContentBatch) (*ContentReply, error) {

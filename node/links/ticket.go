@@ -37,3 +37,16 @@ func (t *ticket) acknowledged(ctx context.Context) func(crawl.Partition) bool {
 	errs := t.holdings.Wait(ctx, t.tenures, t.full)
 	return func(p crawl.Partition) bool { return errs[t.places[p]] == nil }
 }
+
+// Copied notes the tenures of partitions before something is stored in them. The function that it returns waits until that is on the disks of
+// their in-sync sets, or ctx ends, and says of which it is.
+func (r *Router) Copied(ps []crawl.Partition) func(context.Context) func(crawl.Partition) bool {
+	if !r.opts.Holdings.Replicated() {
+		return func(context.Context) func(crawl.Partition) bool { return func(crawl.Partition) bool { return true } }
+	}
+	t := &ticket{holdings: r.opts.Holdings, places: map[crawl.Partition]int{}, tenures: r.opts.Holdings.Tenures(ps)}
+	for i, p := range ps {
+		t.places[p] = i
+	}
+	return t.acknowledged
+}

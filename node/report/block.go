@@ -48,6 +48,7 @@ func (r *Reporter) Block() *crawl.NodeBlock {
 	b.Output.Sinks = r.Sinks.State(now)
 	b.Waiting, b.Revisits = r.Finisher.Waiting(), r.revisits(now, &b.Counters)
 	b.Index = r.Index()
+	b.Workers = r.workers()
 	b.Reasons = r.HealthReasons()
 	if why := r.PausedReason(b.NoLease); why != "" {
 		b.Node.PausedReason = &why
@@ -71,7 +72,7 @@ func (r *Reporter) describeEngine(b *crawl.NodeBlock, moved float64) {
 		c := d.Counts()
 		b.Hosts, b.Stalled = hostCounts(c), d.Stalled()
 		b.InFlight = int64(d.Busy())
-		busy = min(d.Busy(), most)
+		busy = min(max(d.Busy()-r.Leased().Open, 0), most) // what workers fetch takes no fetcher
 	}
 	b.Node.Partitions = crawl.PartitionCounts{Held: &m.Held, Replica: &m.Replicas}
 	b.Node.Fetchers = crawl.FetcherCounts{Busy: &busy, Max: &most}

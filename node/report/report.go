@@ -16,6 +16,7 @@ import (
 	"crawlnode/node/dispatch"
 	"crawlnode/node/finish"
 	"crawlnode/node/heartbeat"
+	"crawlnode/node/leases"
 	"crawlnode/node/links"
 	"crawlnode/node/outputs"
 	"crawlnode/node/revisits"
@@ -88,6 +89,7 @@ type Options struct {
 	Revisits  *revisits.Keeper
 	Raised    func() uint64            // queued URLs that were moved to better bands
 	Index     func() *crawl.IndexBlock // nil: the index is off
+	Leased    func() leases.Counts     // to workers
 	Peers     *heartbeat.Table
 	Space     *disk.Space
 	Stalls    *disk.Stalls

@@ -122,6 +122,7 @@ func Merge(p Picture) *crawl.Status {
 	fillRates(s, &p)
 	fillFreshness(s, &p, &sum)
 	fillIndex(s, &p)
+	fillWorkers(s, &p)
 	fillCluster(s, &p)
 	s.Bottleneck = worstBottleneck(s, &p)
 	fillEnd(s, &p)

@@ -1,0 +1,167 @@
+package workers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/ring"
+)
+
+const partitions = 1 << 20
+
+// nodes is a cluster of desks that call each other. Host names begin with the name of the node that holds them.
+type nodes struct {
+	unready error
+	desks   map[crawl.NodeID]*Desk
+	hosts   map[crawl.Partition]crawl.NodeID
+	down    map[crawl.NodeID]bool
+}
+
+// at is the front of one node.
+func (c *nodes) at(self crawl.NodeID) *Front {
+	return NewFront(Cluster{Self: self, Partitions: func() int { return partitions }, Others: func() []crawl.NodeID { return c.others(self) }, Holder: func(p crawl.Partition) crawl.NodeID { return c.hosts[p] },
+		Call: c.Call, Ready: func() error { return c.unready }, Desk: func() *Desk { return c.desks[self] }, State: func() (string, string) { return crawl.CrawlRunning, "agent" },
+		Add: func(context.Context, []crawl.FoundURL) (crawl.FoundReport, error) {
+			return crawl.FoundReport{Accepted: 1}, nil
+		}})
+}
+
+func (c *nodes) others(self crawl.NodeID) (ids []crawl.NodeID) {
+	for id := range c.desks {
+		if id != self {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (c *nodes) Call(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
+	if c.down[to] {
+		return nil, errors.New("it is down")
+	}
+	return c.desks[to].Serve(ctx, payload)
+}
+
+// cluster is a front at node a, over three nodes with one URL each.
+func cluster(t *testing.T) (f *Front, c *nodes, worlds map[crawl.NodeID]*world) {
+	t.Helper()
+	c = &nodes{desks: map[crawl.NodeID]*Desk{}, hosts: map[crawl.Partition]crawl.NodeID{}, down: map[crawl.NodeID]bool{}}
+	worlds = map[crawl.NodeID]*world{}
+	for _, id := range []crawl.NodeID{"a", "b", "c"} {
+		w := newWorld(t, time.Minute)
+		worlds[id], c.desks[id] = w, w.desk
+		host := crawl.Host(string(id) + ".test")
+		c.hosts[ring.PartitionOf(host, partitions)] = id
+		w.add("http://" + string(host) + "/")
+	}
+	return c.at("a"), c, worlds
+}
+
+// TestBatchOfAllNodes: a worker gets the URLs of all nodes under one lease, the asked node's first, and any node takes their results.
+func TestBatchOfAllNodes(t *testing.T) {
+	t.Parallel()
+	f, c, worlds := cluster(t)
+	l, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 10, Wait: 20 * time.Second})
+	if err != nil || len(l.URLs) != 3 || l.URLs[0].Host != "a.test" || len(l.LeaseID) != 32 || l.LeaseSeconds > 60 || l.LeaseSeconds < 50 || l.CrawlState != crawl.CrawlRunning || l.UserAgent != "agent" {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	elsewhere := c.at("b")
+	var results []crawl.WorkerResult
+	for _, u := range l.URLs {
+		r := result(strings.ToUpper(u.URL[:4])+u.URL[4:], 200) // in any spelling
+		r.Links = []string{strings.Repeat("x", pieceBytes)}    // and however large
+		results = append(results, r, result(u.URL, 200))
+	}
+	sent := crawl.WorkerResults{LeaseID: l.LeaseID, Results: append(results, result("no URL", 200))}
+	for range 2 {
+		if r, err := elsewhere.SettleURLs(t.Context(), sent); err != nil || r.Processed != 6 || r.Ended != 1 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	worlds["c"].became("settled 200", "http://c.test/")
+	sent.LeaseID = "another"
+	if r, err := f.SettleURLs(t.Context(), sent); !errors.Is(err, crawl.ErrLeaseEnded) || r.Processed != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestNodeIsDown: the other nodes' URLs are given out, and results for the one that is down are to be sent again.
+func TestNodeIsDown(t *testing.T) {
+	t.Parallel()
+	f, c, worlds := cluster(t)
+	c.down["c"] = true
+	l, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 10, Wait: 20 * time.Second})
+	if err != nil || len(l.URLs) != 2 {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	c.down["b"] = true
+	sent := crawl.WorkerResults{LeaseID: l.LeaseID, Results: []crawl.WorkerResult{result("http://a.test/", 200), result("http://b.test/", 200)}}
+	if r, err := f.SettleURLs(t.Context(), sent); err == nil || errors.Is(err, crawl.ErrLeaseEnded) || r.Processed != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	c.down["b"] = false
+	if r, err := f.SettleURLs(t.Context(), sent); err != nil || r.Processed != 2 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	worlds["b"].became("settled 200", "http://b.test/")
+}
+
+// TestFrontWaits: a call without URLs ends with its wait, and one whose worker has too many at once.
+func TestFrontWaits(t *testing.T) {
+	t.Parallel()
+	f, _, worlds := cluster(t)
+	for range 3 { // those that there are
+		if _, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 1, Wait: 20 * time.Second}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 10, Wait: 50 * time.Millisecond}); err != nil || len(l.URLs) != 0 || l.LeaseID != "" || l.LeaseExpiresAt != nil {
+		t.Errorf("%+v, %v", l, err)
+	}
+	worlds["a"].desk.close()
+	if _, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 10}); !errors.Is(err, errClosed) {
+		t.Errorf("got %v", err)
+	}
+	worlds["b"].add("http://b2.test/")
+	if l, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 10, Wait: 20 * time.Second}); err != nil || len(l.URLs) != 1 {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// FuzzServe: whatever another node sends is answered, or refused.
+func FuzzServe(f *testing.F) {
+	f.Add([]byte(`{"next":{"lease":"l","worker":"w","most":-1,"wait":1}}`))
+	f.Add([]byte(`{"results":{"lease_id":"l","results":[{"url":"x"}]}}`))
+	f.Add([]byte(`{}`))
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		d := NewDesk(Options{Lease: time.Minute})
+		raw, err := d.Serve(t.Context(), payload)
+		if err != nil {
+			return
+		}
+		var a answer
+		if err := json.Unmarshal(raw, &a); err != nil || a.err() == nil && a.Report == nil {
+			t.Errorf("%s: %s", payload, raw) // no URL can be given out by a desk that is not used
+		}
+	})
+}
+
+// TestNotReady: a node that takes no part serves no worker.
+func TestNotReady(t *testing.T) {
+	t.Parallel()
+	c := &nodes{unready: errors.New("it has not joined")}
+	f := c.at("a")
+	_, next := f.NextURLs(t.Context(), crawl.NextQuery{})
+	_, results := f.SettleURLs(t.Context(), crawl.WorkerResults{})
+	_, found := f.AddFound(t.Context(), crawl.FoundURLs{})
+	for _, err := range []error{next, results, found} {
+		if !errors.Is(err, c.unready) {
+			t.Errorf("got %v", err)
+		}
+	}
+}

@@ -1,0 +1,388 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/pipeline"
+	"crawlnode/web/urlnorm"
+)
+
+// world is the dispatcher and the pipeline's second half: visits, and what became of them.
+type world struct {
+	t    *testing.T
+	desk *Desk
+
+	mu       sync.Mutex // guards the rest
+	queue    []crawl.Visit
+	ready    chan struct{} // closed when something is queued
+	contexts map[uint64]context.CancelCauseFunc
+	ctxs     map[uint64]context.Context
+	ended    map[string][]string // by URL: "settled STATUS", "returned asked=... failed=..."
+	waits    map[string]time.Duration
+	held     map[crawl.Host]time.Time
+	refuses  bool // Reserve keeps nothing
+	broken   error
+	last     uint64
+}
+
+func newWorld(t *testing.T, lease time.Duration) *world {
+	t.Helper()
+	w := &world{t: t, ready: make(chan struct{}), contexts: map[uint64]context.CancelCauseFunc{}, ctxs: map[uint64]context.Context{},
+		ended: map[string][]string{}, waits: map[string]time.Duration{}, held: map[crawl.Host]time.Time{}}
+	w.desk = NewDesk(Options{Source: w, Lease: lease})
+	w.desk.Use(w)
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := w.desk.Run(ctx); err != nil && !errors.Is(err, w.broken) {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	for range 8 {
+		running.Go(func() { w.feed(ctx) })
+	}
+	t.Cleanup(func() {
+		cancel()
+		w.mu.Lock()
+		for _, end := range w.contexts { // as the dispatcher's end
+			end(errors.New("stopped"))
+		}
+		w.mu.Unlock()
+		running.Wait()
+	})
+	return w
+}
+
+// feed is a worker of the pipeline.
+func (w *world) feed(ctx context.Context) {
+	f := w.desk.Feed()
+	for {
+		v, err := f.Next(ctx)
+		if err != nil {
+			return
+		}
+		if !w.desk.Take(v) {
+			f.Release(v, crawl.Response{Kind: crawl.Aborted})
+			w.put(v)
+		}
+	}
+}
+
+func (w *world) put(v crawl.Visit) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = append(w.queue, v)
+	close(w.ready)
+	w.ready = make(chan struct{})
+}
+
+// add queues URLs, each of another host.
+func (w *world) add(urls ...string) {
+	for _, s := range urls {
+		u, err := urlnorm.Parse(s)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.mu.Lock()
+		w.last++
+		v := crawl.Visit{ID: w.last, Gap: time.Second, Robots: &crawl.Robots{Expires: time.Now().Add(time.Hour), CrawlDelay: 3 * time.Second},
+			Lease: crawl.Lease{Partition: crawl.Partition(w.last), Host: crawl.Host(u.Host()), Item: crawl.Item{URL: u, Band: 7}}}
+		w.ctxs[v.ID], w.contexts[v.ID] = context.WithCancelCause(context.Background())
+		w.mu.Unlock()
+		w.put(v)
+	}
+}
+
+func (w *world) Next(ctx context.Context) (crawl.Visit, error) {
+	for {
+		w.mu.Lock()
+		if len(w.queue) > 0 && ctx.Err() == nil {
+			v := w.queue[0]
+			w.queue = w.queue[1:]
+			w.mu.Unlock()
+			return v, nil
+		}
+		ready := w.ready
+		w.mu.Unlock()
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return crawl.Visit{}, context.Cause(ctx)
+		}
+	}
+}
+
+func (w *world) Context(v crawl.Visit) (context.Context, context.CancelCauseFunc) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ctxs[v.ID], w.contexts[v.ID]
+}
+
+func (w *world) MayRequest(crawl.Visit) bool         { return true }
+func (w *world) Release(crawl.Visit, crawl.Response) {}
+func (w *world) takeBack(visit uint64)               { w.contexts[visit](errors.New("it moves")) }
+func (w *world) note(v crawl.Visit, what string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	u := v.Item.URL.String()
+	w.ended[u] = append(w.ended[u], what)
+	return w.broken
+}
+
+func (w *world) Reserve(_ context.Context, visits []crawl.Visit, until func(crawl.Visit) time.Time) ([]bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	kept := make([]bool, len(visits))
+	for i, v := range visits {
+		w.held[v.Host] = until(v)
+		kept[i] = !w.refuses
+	}
+	return kept, nil
+}
+
+// answered remembers which visit a Settlement is of: the pipeline's own are opaque.
+var answered sync.Map
+
+func (w *world) Answered(v crawl.Visit, r pipeline.Report) *pipeline.Settlement {
+	s := pipeline.New(pipeline.Options{Source: w}).Answered(v, r)
+	answered.Store(s, fmt.Sprintf("%d|settled %d", v.ID, r.Status))
+	w.mu.Lock()
+	w.ctxs[v.ID] = context.WithValue(context.Background(), visitKey{}, v)
+	w.mu.Unlock()
+	return s
+}
+
+type visitKey struct{}
+
+func (w *world) Settle(_ context.Context, s *pipeline.Settlement) error {
+	text, _ := answered.LoadAndDelete(s)
+	var id uint64
+	var status int
+	if _, err := fmt.Sscanf(text.(string), "%d|settled %d", &id, &status); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	v := w.ctxs[id].Value(visitKey{}).(crawl.Visit)
+	w.mu.Unlock()
+	return w.note(v, fmt.Sprintf("settled %d", status))
+}
+
+func (w *world) Return(_ context.Context, v crawl.Visit, asked bool, after time.Duration, failed bool, _ string) error {
+	w.mu.Lock()
+	w.waits[v.Item.URL.String()] = after
+	w.mu.Unlock()
+	return w.note(v, fmt.Sprintf("returned asked=%v failed=%v", asked, failed))
+}
+
+// became waits until something became of each URL.
+func (w *world) became(want string, urls ...string) {
+	w.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for _, u := range urls {
+		for {
+			w.mu.Lock()
+			got := slices.Clone(w.ended[u])
+			w.mu.Unlock()
+			if len(got) > 0 {
+				if !slices.Equal(got, []string{want}) {
+					w.t.Errorf("%s: %q, want %q", u, got, want)
+				}
+				break
+			}
+			if time.Now().After(deadline) {
+				w.t.Fatalf("nothing became of %s", u)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+func (w *world) next(worker string, most int, wait time.Duration) Grant {
+	w.t.Helper()
+	g, err := w.desk.Next(w.t.Context(), "lease-of-"+worker, worker, most, wait)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return g
+}
+
+func result(url string, status int) crawl.WorkerResult {
+	return crawl.WorkerResult{URL: url, Status: crawl.WorkerSuccess, HTTPStatus: status}
+}
+
+// TestLeaseAndResults: what was given out is held, settled once, and repetitions are known.
+func TestLeaseAndResults(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Minute)
+	w.add("http://a.test/", "http://b.test/")
+	start := time.Now()
+	g := w.next("w", 2, 20*time.Second)
+	if len(g.URLs) != 2 || g.Left <= 50*time.Second || g.Left > time.Minute {
+		t.Fatalf("%+v", g)
+	}
+	u := g.URLs[0]
+	if u.Host != "a.test" && u.Host != "b.test" || u.Priority != 0 || *u.Robots.CrawlDelay != 3 || !u.Robots.Allowed || u.DelaySeconds != 1 {
+		t.Errorf("%+v", u)
+	}
+	w.mu.Lock()
+	if until := w.held["a.test"]; until.Before(start.Add(time.Minute + 4*time.Second)) {
+		t.Errorf("a.test is held until %v after the start; a clock that is 5 %% fast would end that before the lease", until.Sub(start))
+	}
+	w.mu.Unlock()
+	r, err := w.desk.Settle(t.Context(), "lease-of-w", []crawl.WorkerResult{
+		result("http://a.test/", 200), result("http://never.test/", 200), {URL: "http://b.test/", Status: crawl.WorkerError, Error: "timeout: 3 s"}, result("http://a.test/", 404),
+	})
+	if want := (crawl.ResultsReport{Processed: 3, RetriesScheduled: 1, Ended: 1}); err != nil || r != want {
+		t.Errorf("%+v, %v; want %+v", r, err, want)
+	}
+	w.became("settled 200", "http://a.test/")
+	w.became("settled 0", "http://b.test/")
+	if c := w.desk.Counts(); c.Open != 0 || c.Settled != 2 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestNobodyHasAny: a wait without URLs ends with none, and a URL that comes later is not taken for it.
+func TestNobodyHasAny(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Minute)
+	if g := w.next("w", 5, 10*time.Millisecond); len(g.URLs) != 0 {
+		t.Errorf("%+v", g)
+	}
+	w.add("http://a.test/")
+	if g := w.next("w", 5, 20*time.Second); len(g.URLs) != 1 {
+		t.Errorf("%+v", g)
+	}
+	if n := len(w.desk.demand.asking); n != 0 {
+		t.Errorf("the dispatcher is still asked %d times", n)
+	}
+}
+
+// TestLeaseEnds: a worker that dies costs its lease's time, and its late results do not count.
+func TestLeaseEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 50*time.Millisecond)
+	w.add("http://a.test/")
+	w.next("w", 1, 20*time.Second)
+	w.became("returned asked=true failed=true", "http://a.test/")
+	r, err := w.desk.Settle(t.Context(), "lease-of-w", []crawl.WorkerResult{result("http://a.test/", 200)})
+	if err != nil || r != (crawl.ResultsReport{Ended: 1}) || w.desk.Counts().Expired != 1 {
+		t.Errorf("%+v, %v, %+v", r, err, w.desk.Counts())
+	}
+}
+
+// TestTakenBack: a visit that the node must not keep stays queued, and its host waits for as long as the worker may still request it.
+func TestTakenBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Minute)
+	w.add("http://a.test/")
+	w.next("w", 1, 20*time.Second)
+	w.takeBack(1)
+	w.became("returned asked=true failed=false", "http://a.test/")
+	w.mu.Lock()
+	wait := w.waits["http://a.test/"]
+	w.mu.Unlock()
+	if wait < 55*time.Second || wait > 65*time.Second {
+		t.Errorf("its host waits for %v", wait)
+	}
+	if r, _ := w.desk.Settle(t.Context(), "lease-of-w", []crawl.WorkerResult{result("http://a.test/", 200)}); r.Ended != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestNotHeld: what could not be made safe is not given to anybody.
+func TestNotHeld(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Minute)
+	w.refuses = true
+	w.add("http://a.test/")
+	if g := w.next("w", 1, 20*time.Second); len(g.URLs) != 0 {
+		t.Errorf("%+v", g)
+	}
+	w.became("returned asked=false failed=false", "http://a.test/")
+}
+
+// TestNotCopied: neither is what the replicas do not have.
+func TestNotCopied(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Minute)
+	w.desk.o.Copied = func(ps []crawl.Partition) func(context.Context) func(crawl.Partition) bool {
+		return func(context.Context) func(crawl.Partition) bool {
+			return func(p crawl.Partition) bool { return slices.Contains(ps, p) && p != 1 }
+		}
+	}
+	w.add("http://a.test/", "http://b.test/")
+	if g := w.next("w", 2, 20*time.Second); len(g.URLs) != 1 || g.URLs[0].Host != "b.test" {
+		t.Errorf("%+v", g)
+	}
+	w.became("returned asked=false failed=false", "http://a.test/")
+}
+
+// TestTooMany: a worker with too many open URLs gets no more, and one that hangs up gets none.
+func TestTooMany(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.desk.Next(ctx, "l", "w", 1, time.Minute); !errors.Is(err, context.Canceled) {
+		t.Errorf("who has hung up got %v", err)
+	}
+	urls := make([]string, MaxOpenPerWorker)
+	for i := range urls {
+		urls[i] = fmt.Sprintf("http://h%d.test/", i)
+	}
+	w.add(urls...)
+	got := 0
+	for got < MaxOpenPerWorker {
+		got += len(w.next("w", crawl.MaxLeaseBatch, 20*time.Second).URLs)
+	}
+	if _, err := w.desk.Next(t.Context(), "l", "w", 1, 0); !errors.Is(err, crawl.ErrTooManyLeased) {
+		t.Errorf("got %v", err)
+	}
+	if g := w.next("other", 1, 0); len(g.URLs) != 0 {
+		t.Errorf("%+v", g)
+	}
+}
+
+// TestBrokenStore: a storage error ends Run.
+func TestBrokenStore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Minute)
+	w.broken = io.ErrUnexpectedEOF
+	w.add("http://a.test/")
+	w.next("w", 1, 20*time.Second)
+	if _, err := w.desk.Settle(t.Context(), "lease-of-w", []crawl.WorkerResult{result("http://a.test/", 200)}); !errors.Is(err, w.broken) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestReportsAreBounded: a worker says what it likes.
+func TestReportsAreBounded(t *testing.T) {
+	t.Parallel()
+	const sha = "0123456789abcdef0123456789abcdef01234567"
+	for _, c := range []struct {
+		r    crawl.WorkerResult
+		want pipeline.Report
+	}{
+		{crawl.WorkerResult{Status: "success"}, pipeline.Report{Status: 200}},
+		{crawl.WorkerResult{Status: "error", HTTPStatus: 1000}, pipeline.Report{}},
+		{crawl.WorkerResult{Status: "error", HTTPStatus: 503, RetryAfter: 7}, pipeline.Report{Status: 503, RetryAfter: 7 * time.Second}},
+		{crawl.WorkerResult{Status: "success", FetchTimeMS: 1e300, RetryAfter: -1}, pipeline.Report{Status: 200, Took: time.Minute}},
+		{crawl.WorkerResult{Status: "success", Simhash: "00ff", ContentHash: "md5:x"}, pipeline.Report{Status: 200, Simhash: 255}},
+		{crawl.WorkerResult{Status: "success", ContentHash: "sha1:" + sha}, pipeline.Report{Status: 200, Digest: crawl.Digest{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67}}},
+		{crawl.WorkerResult{Status: "success", ContentHash: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB"}, pipeline.Report{Status: 200, Digest: crawl.Digest{19: 1}}},
+	} {
+		got := reportOf(&c.r, time.Minute)
+		if got.Status != c.want.Status || got.Took != c.want.Took || got.RetryAfter != c.want.RetryAfter || got.Digest != c.want.Digest || got.Simhash != c.want.Simhash {
+			t.Errorf("%+v: %+v, want %+v", c.r, got, c.want)
+		}
+	}
+}
