@@ -1,11 +1,14 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zeebo/xxh3"
 
 	"crawlnode/crawl"
 	"crawlnode/web/fetcher"
@@ -49,7 +52,8 @@ func comparesText(s *crawl.Settings) bool {
 // maxMasked bounds the memory that a worker keeps for masked texts.
 const maxMasked = 1 << 20
 
-// prints makes the fingerprints that somebody needs: of the text, and of the text without its numbers.
+// prints makes the fingerprints that somebody needs: of the text, and of the text without its numbers. A text that is too
+// short for the latter has the hash of its words in its place: it is the same text or another.
 func (f *finds) prints(text []byte) {
 	whole := f.fingerprints || f.deriver != nil && f.deriver.Simhashes()
 	switch {
@@ -58,12 +62,31 @@ func (f *finds) prints(text []byte) {
 		if !whole {
 			f.o.Simhash = 0
 		}
+		if f.o.Text == 0 {
+			f.masked = simhash.MaskNumbers(f.masked[:0], text)
+			f.o.Text = hashWords(f.masked)
+		}
 		if cap(f.masked) > maxMasked {
 			f.masked = nil
 		}
 	case whole:
 		f.o.Simhash, _ = simhash.Fingerprint(text)
 	}
+}
+
+// hashWords is a hash of a text whatever its white space; 0: it is empty.
+func hashWords(text []byte) uint64 {
+	var h xxh3.Hasher
+	empty := true
+	for word := range bytes.FieldsSeq(text) {
+		empty = false
+		_, _ = h.Write(word)
+		_, _ = h.Write([]byte{' '})
+	}
+	if empty {
+		return 0
+	}
+	return max(h.Sum64(), 1)
 }
 
 // maxMaxAge is the longest time for which an answer can call itself fresh: a year, as long as the longest that HTTP/1.1 recommended

@@ -118,6 +118,14 @@ func TestTextPrint(t *testing.T) {
 	if other := print(page(1, "quite another text has come "), on); other == first {
 		t.Error("another text has the same fingerprint")
 	}
+	// A short page has too few words for a fingerprint; its numbers are no change all the same.
+	short := print("<p>Visitors:  1,234</p>", on)
+	if again := print("<p>Visitors: 77\n</p>", on); short == 0 || again != short {
+		t.Errorf("a short page: %x with another number is %x", short, again)
+	}
+	if other := print("<p>Closed since 1,234</p>", on); other == short || print("<p></p>", on) != 0 {
+		t.Errorf("another short page: %x, as %x", other, short)
+	}
 	for name, change := range map[string]func(*crawl.Settings){
 		"off":     func(s *crawl.Settings) { s.Recrawl = crawl.RecrawlOff },
 		"unset":   func(s *crawl.Settings) { s.Recrawl = "" },
