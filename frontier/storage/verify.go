@@ -67,6 +67,9 @@ func verifyManifest(opt badger.Options) (tables []uint64, err error) {
 	defer func() { _ = file.Close() }()
 	m, end, err := badger.ReplayManifestFile(file, opt.ExternalMagicVersion, opt)
 	if err != nil {
+		if what, _, more := strings.Cut(err.Error(), "\n"); more { // advice for users of Badger
+			err = errors.New(what)
+		}
 		return nil, damaged(path, err)
 	}
 	info, err := file.Stat()

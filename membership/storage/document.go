@@ -82,6 +82,9 @@ func Decode(raw []byte) (*Document, error) {
 	if err := json.Unmarshal(raw, &e); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
+	if e.Format == 0 {
+		return nil, fmt.Errorf("%w: it names no format", ErrCorrupt)
+	}
 	if e.Format != fileFormat {
 		return nil, fmt.Errorf("%w: state file of format %d, this release reads %d", ErrForeign, e.Format, fileFormat)
 	}

@@ -89,6 +89,9 @@ func TestDocumentDamage(t *testing.T) {
 			t.Errorf("cut at %d: %v", i, err)
 		}
 	}
+	if _, err := Decode([]byte(`{"formau":1}`)); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a damaged name: %v", err)
+	}
 	if _, err := Decode([]byte(`{"format":2}`)); !errors.Is(err, ErrForeign) {
 		t.Errorf("a newer format: %v", err)
 	}
