@@ -113,6 +113,91 @@ func TestSearchOutlivesItsNodes(t *testing.T) {
 	c.stop()
 }
 
+// questions are n questions of one to three words that pages of the crawl have.
+func (c *cluster) questions(n int) (queries []string) {
+	c.t.Helper()
+	var r crawl.SearchReport
+	if err := c.living()[0].decode("/api/v1/search?size=100&query="+allPages, &r); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, h := range r.Results {
+		words := strings.Fields(h.Snippet)
+		for i := 0; i+3 < len(words) && len(queries) < n; i++ {
+			queries = append(queries, strings.Join(words[i:i+1+len(queries)%3], " "))
+		}
+	}
+	if len(queries) < n {
+		c.t.Fatalf("only %d questions could be made of %d results", len(queries), len(r.Results))
+	}
+	return queries
+}
+
+// Every node answers the same questions alike. Then one of them is stopped, as by a machine that hangs: the others take its
+// calls for nothing, and their answers come in time, and whole, from its replicas.
+func TestSearchWithAStalledNode(t *testing.T) {
+	needsProcesses(t)
+	t.Parallel()
+	web, srv := serveSimweb(t, simweb.Config{Seed: 74, Hosts: 20, PagesPerHost: 15, Skew: -1, LinksPerPage: 15, PageBytes: 6000})
+	c := simCluster(t, srv, 0, "--index", "on", "--partitions", "512")
+	c.addReady(3)
+	c.converged(30 * time.Second)
+	c.nodes[0].seed(web.Seeds()...)
+	c.finished(2 * time.Minute)
+	c.searchable(time.Minute, c.documents())
+	c.whole(time.Minute)
+	queries := c.questions(200)
+	alike, found := 0, 0
+	for _, q := range queries {
+		var first []string
+		same := true
+		for i, n := range c.nodes {
+			r, err := n.search(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var links []string
+			for _, h := range r.Results {
+				links = append(links, h.Link)
+			}
+			if i == 0 {
+				first = links
+			}
+			same = same && slices.Equal(links, first)
+		}
+		if same {
+			alike++
+		}
+		if len(first) > 0 {
+			found++
+		}
+	}
+	t.Logf("%d of %d questions have the same first ten on all nodes, %d have any", alike, len(queries), found)
+	if alike*100 < 98*len(queries) || found*100 < 98*len(queries) {
+		t.Errorf("of %d questions %d have the same first ten on all nodes, and %d have any result", len(queries), alike, found)
+	}
+
+	c.nodes[2].signal(syscall.SIGSTOP)
+	defer c.nodes[2].signal(syscall.SIGCONT)
+	var times []float64
+	for _, q := range queries[:20] {
+		r, err := c.nodes[0].search(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		times = append(times, r.Seconds)
+		if r.Coverage != 1 {
+			t.Errorf("%q: coverage %v with a stalled node", q, r.Coverage)
+		}
+	}
+	slices.Sort(times)
+	t.Logf("with a stalled node a question takes %.3f s at the median, %.3f s at the most", times[len(times)/2], times[len(times)-1])
+	if times[len(times)/2] > 1 { // single ones may be slow on a busy machine
+		t.Errorf("with a stalled node questions take %v", times)
+	}
+	c.nodes[2].signal(syscall.SIGCONT)
+	c.stop()
+}
+
 // documents counts the pages that are done and were delivered, by the list of URLs. Every page of a synthetic web without
 // quirks is HTML.
 func (c *cluster) documents() (n int64) {

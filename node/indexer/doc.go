@@ -14,6 +14,7 @@
 //	serve.go     another node's questions
 //	searcher.go  Searcher: a question of a person
 //	gather.go    which node answers for which partition; what was covered
+//	patience.go  how long a question waits for a node while others have answered (decision 0237)
 //	figures.go   what the node says of its index
 //
 // # Exactly

@@ -3,7 +3,9 @@ package indexer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/node/fanout"
@@ -14,28 +16,55 @@ import (
 // that has it. Its methods are called one after the other.
 type gather struct {
 	x      *Indexer
+	late   *lateNodes
 	failed map[crawl.NodeID]bool // are not asked
 	shares map[crawl.NodeID][]uint32
-	// broken are nodes that have failed in this question.
-	broken             map[crawl.NodeID]bool
+	// broken are nodes that have failed in this question, waited those that were late in its first step.
+	broken, waited     map[crawl.NodeID]bool
 	documents, covered int64
 	coveredBy          map[crawl.NodeID]int64
 	unanswered         int // partitions that nobody answers for
 	found              map[string]crawl.NodeID
 }
 
-func newGather(x *Indexer, failed map[crawl.NodeID]bool) *gather {
-	return &gather{x: x, failed: failed, broken: map[crawl.NodeID]bool{}, found: map[string]crawl.NodeID{}, coveredBy: map[crawl.NodeID]int64{}}
+func newGather(x *Indexer, late *lateNodes, failed map[crawl.NodeID]bool) *gather {
+	return &gather{x: x, late: late, failed: failed, broken: map[crawl.NodeID]bool{}, waited: map[crawl.NodeID]bool{}, found: map[string]crawl.NodeID{}, coveredBy: map[crawl.NodeID]int64{}}
 }
 
-// candidate is the first node that has a partition and was not tried for it.
-func (g *gather) candidate(p uint32, tried map[uint32][]crawl.NodeID) crawl.NodeID {
-	for _, id := range g.x.o.Holders(crawl.Partition(p)) {
-		if id != "" && !g.failed[id] && !g.broken[id] && !slices.Contains(tried[p], id) {
-			return id
+// candidate is the first node that has a partition and was not tried for it. A node that was late lately comes after the
+// others, and one that was late in this question has a second chance when nobody else has the partition.
+func (g *gather) candidate(p uint32, tried map[uint32][]crawl.NodeID) (id crawl.NodeID) {
+	var slow, again crawl.NodeID
+	for _, h := range g.x.o.Holders(crawl.Partition(p)) {
+		switch {
+		case h == "" || g.failed[h]:
+		case slices.Contains(tried[p], h):
+			if g.waited[h] && again == "" && times(tried[p], h) == 1 {
+				again = h
+			}
+		case g.broken[h]:
+		case g.waited[h] || g.late.was(h, g.x.o.Now()):
+			if slow == "" {
+				slow = h
+			}
+		default:
+			return h
 		}
 	}
-	return ""
+	if slow != "" {
+		return slow
+	}
+	return again
+}
+
+// times is how often a node was tried.
+func times(tried []crawl.NodeID, id crawl.NodeID) (n int) {
+	for _, t := range tried {
+		if t == id {
+			n++
+		}
+	}
+	return n
 }
 
 // Statistics of the first call decides who answers for what.
@@ -55,7 +84,11 @@ func (g *gather) Statistics(ctx context.Context, q search.Question) (search.Stat
 	for p := range left {
 		left[p] = uint32(p)
 	}
+	began := time.Now()
 	for round := 0; len(left) > 0 && round < 3; round++ {
+		if len(g.waited) > 0 && time.Since(began) >= mostWait {
+			break // a person waits: it is answered without them
+		}
 		shares := map[crawl.NodeID][]uint32{}
 		var next []uint32
 		for _, p := range left {
@@ -67,7 +100,7 @@ func (g *gather) Statistics(ctx context.Context, q search.Question) (search.Stat
 			tried[p] = append(tried[p], id)
 			shares[id] = append(shares[id], p)
 		}
-		for _, a := range g.ask(ctx, shares, call{Step: stepStatistics, Plan: search.Plan{Question: q}}) {
+		for _, a := range g.again(ctx, began, shares, call{Step: stepStatistics, Plan: search.Plan{Question: q}}) {
 			if a.Err != nil || a.Value.Statistics == nil {
 				next = append(next, shares[a.Node]...)
 				continue
@@ -78,6 +111,16 @@ func (g *gather) Statistics(ctx context.Context, q search.Question) (search.Stat
 	}
 	g.unanswered = len(left)
 	return sum, ctx.Err()
+}
+
+// again asks nodes in the first step. Once one was late, all together have mostWait.
+func (g *gather) again(ctx context.Context, began time.Time, shares map[crawl.NodeID][]uint32, c call) []fanout.Answer[crawl.NodeID, *reply] {
+	if len(g.waited) > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, mostWait-time.Since(began), errLate)
+		defer cancel()
+	}
+	return g.ask(ctx, shares, c)
 }
 
 // take takes a node's statistics, and returns the partitions that it does not have. The words of a node count once.
@@ -147,20 +190,40 @@ func (g *gather) askEach(ctx context.Context, shares map[crawl.NodeID][]uint32, 
 		}
 	}
 	slices.Sort(nodes)
+	asking, wait := newPatience(ctx, len(nodes))
+	defer wait.stop()
 	answers := fanout.Ask(nodes, func(id crawl.NodeID) (*reply, error) {
-		ctx, cancel := context.WithTimeout(ctx, callTime)
-		defer cancel()
 		one := c(id)
 		one.Plan.Partitions = shares[id]
-		return g.one(ctx, id, &one)
+		r, err := g.one(asking, id, &one)
+		if err == nil {
+			wait.answered()
+		}
+		return r, err
 	})
+	late := errors.Is(context.Cause(asking), errLate)
 	for _, a := range answers {
 		if a.Err != nil {
-			g.broken[a.Node] = true
-			g.x.o.Log.Debug("a node has not answered a question", "node", a.Node, "error", a.Err)
+			g.missed(a.Node, late, a.Err)
 		}
 	}
 	return answers
+}
+
+// missed notes that a node has not answered. One that was late keeps its second chance in the first step, unless it is known
+// to be late.
+func (g *gather) missed(id crawl.NodeID, late bool, err error) {
+	g.x.o.Log.Debug("a node has not answered a question", "node", id, "late", late, "error", err)
+	first := len(g.shares[id]) == 0 && !g.waited[id] && !g.late.was(id, g.x.o.Now())
+	if late {
+		g.waited[id] = true
+	}
+	if !late || !first {
+		g.broken[id] = true
+	}
+	if late {
+		g.late.note(id, g.x.o.Now())
+	}
 }
 
 // one asks one node, which may be this one.

@@ -204,32 +204,7 @@ func TestIndexFollowsTheDocuments(t *testing.T) {
 // missing in the coverage.
 func TestOneNodeAnswersForEachPartition(t *testing.T) {
 	t.Parallel()
-	shared := newStore()
-	for p := range crawl.Partition(3) {
-		shared.put(t, p, fmt.Sprintf("http://h%d/", p), fmt.Sprintf("Apple number%d", p))
-	}
-	part := func(ps ...crawl.Partition) *fakeStore { // what a node has of it
-		s := newStore()
-		for _, p := range ps {
-			s.metas[p], s.changes[p] = shared.metas[p], shared.changes[p]
-		}
-		return s
-	}
-	nodes := map[crawl.NodeID]*testNode{"a": newNode(t, "a", t.TempDir(), part(0, 1)), "b": newNode(t, "b", t.TempDir(), part(1, 2)), "c": newNode(t, "c", t.TempDir(), part(2, 0))}
-	dead := map[crawl.NodeID]bool{}
-	for _, n := range nodes {
-		n.o.Holders = func(p crawl.Partition) []crawl.NodeID {
-			return [][]crawl.NodeID{{"a", "c"}, {"b", "a"}, {"c", "b"}}[p]
-		}
-		n.o.Call = func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
-			if dead[to] {
-				return nil, errors.New("it is dead")
-			}
-			return nodes[to].Serve(ctx, payload)
-		}
-		n.rounds(t)
-		defer n.close()
-	}
+	nodes, dead := threeNodes(t, func(context.Context) error { return errors.New("it is dead") })
 	for _, c := range []struct {
 		dead []crawl.NodeID
 		want string
@@ -247,4 +222,39 @@ func TestOneNodeAnswersForEachPartition(t *testing.T) {
 			t.Errorf("without %v: %q, want %q", c.dead, got, c.want)
 		}
 	}
+}
+
+// threeNodes are the nodes a, b and c, each of which has two of three partitions; dead nodes answer with what answer returns.
+func threeNodes(t *testing.T, answer func(context.Context) error) (nodes map[crawl.NodeID]*testNode, dead map[crawl.NodeID]bool) {
+	shared := newStore()
+	for p := range crawl.Partition(3) {
+		shared.put(t, p, fmt.Sprintf("http://h%d/", p), fmt.Sprintf("Apple number%d", p))
+	}
+	part := func(ps ...crawl.Partition) *fakeStore { // what a node has of it
+		s := newStore()
+		for _, p := range ps {
+			s.metas[p], s.changes[p] = shared.metas[p], shared.changes[p]
+		}
+		return s
+	}
+	nodes = map[crawl.NodeID]*testNode{"a": newNode(t, "a", t.TempDir(), part(0, 1)), "b": newNode(t, "b", t.TempDir(), part(1, 2)), "c": newNode(t, "c", t.TempDir(), part(2, 0))}
+	dead = map[crawl.NodeID]bool{}
+	for _, n := range nodes {
+		n.o.Holders = func(p crawl.Partition) []crawl.NodeID {
+			return [][]crawl.NodeID{{"a", "c"}, {"b", "a"}, {"c", "b"}}[p]
+		}
+		n.o.Call = func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
+			if dead[to] {
+				return nil, answer(ctx)
+			}
+			return nodes[to].Serve(ctx, payload)
+		}
+		n.rounds(t)
+	}
+	t.Cleanup(func() {
+		for _, n := range nodes {
+			n.close()
+		}
+	})
+	return nodes, dead
 }

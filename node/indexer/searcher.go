@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// atOnce bounds the questions that this node asks at a time, questionTime one of them, and callTime a call in it.
+	// atOnce bounds the questions that this node asks at a time, questionTime one of them, and callTime a step of it when all
+	// nodes are slow; patience.go bounds the wait for some of them.
 	atOnce       = 8
 	questionTime = 8 * time.Second
 	callTime     = 2500 * time.Millisecond
@@ -21,6 +22,7 @@ const (
 type Searcher struct {
 	x     *Indexer
 	turns chan struct{}
+	late  lateNodes
 }
 
 // NewSearcher makes a Searcher over the indexes of all nodes.
@@ -45,13 +47,13 @@ func (s *Searcher) Search(ctx context.Context, q crawl.SearchQuery) (*crawl.Sear
 	// A day is one moment for freshness: so the pages of results, and the nodes, agree for that long.
 	r := search.Request{Text: strings.ToValidUTF8(q.Query, "\uFFFD"), Page: q.Page, Size: q.Size, Now: began.UTC().Truncate(24 * time.Hour)}
 	failed := map[crawl.NodeID]bool{}
-	g := newGather(s.x, failed)
+	g := newGather(s.x, &s.late, failed)
 	page, err := search.Search(ctx, g, r)
 	if ctx.Err() == nil && (err != nil || g.lost()) { // a node failed between two steps
 		for id := range g.broken {
 			failed[id] = true
 		}
-		g = newGather(s.x, failed)
+		g = newGather(s.x, &s.late, failed)
 		page, err = search.Search(ctx, g, r)
 	}
 	if err != nil {
