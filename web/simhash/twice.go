@@ -1,12 +1,14 @@
 package simhash
 
+import "unicode/utf8"
+
 // Fingerprints returns two fingerprints in little more than the time of one: that of text, and that of the same text without
 // its numbers, as MaskNumbers makes it. One of a text with fewer than MinWords words is 0. buf is memory, which
 // is returned for the next call.
 //
 // Few words of a text have digits. So its words are hashed and counted once; then the votes of the shingles with digits
-// are taken out, and those of the masked ones are put in. A text with many numbers, or with characters that are words by
-// themselves, is read twice instead: the words of a piece of it may be others than within the text.
+// are taken out, and those of the masked ones are put in. A text with many numbers is read twice instead. So is one with broken
+// characters of those that are words by themselves: the words of a piece of it may be others than within the text.
 func Fingerprints(text, buf []byte) (print, masked uint64, memory []byte) {
 	var w words
 	w.all(text)
@@ -16,7 +18,7 @@ func Fingerprints(text, buf []byte) (print, masked uint64, memory []byte) {
 		return print, print, buf
 	}
 	buf, few := withNumbers(buf[:0], text, first)
-	if w.alone || !few {
+	if !few || w.alone && !utf8.Valid(text) {
 		buf = MaskNumbers(buf[:0], text)
 		masked, _ = Fingerprint(buf)
 		return print, masked, buf
@@ -86,7 +88,7 @@ func around(text []byte, at int) (begin, end int) {
 	return begin, end
 }
 
-// inWord reports whether a byte is part of a word, in a text without characters that are words by themselves.
+// inWord reports whether a byte is part of a word, or of some that stand together: characters that are words by themselves.
 func inWord(c byte) bool {
 	lower := c | 0x20
 	return digit(c) || 'a' <= lower && lower <= 'z' || c >= 0x80

@@ -34,7 +34,7 @@ func TestFingerprints(t *testing.T) {
 	}
 	for _, s := range []string{
 		"", "1", "no number", strings.Repeat("word ", 31) + "1 2", strings.Repeat("word ", 30) + "1-2", strings.Repeat("1 ", 100),
-		strings.Repeat("\u6771\u4eac1\u90fd ", 40), strings.Repeat("some words ", 40) + "12 \u6771",
+		strings.Repeat("\u6771\u4eac1\u90fd ", 40), strings.Repeat("\u6771\u4eac\u90fd and some words ", 40) + "12 \u6771x\u90fd9", strings.Repeat("a word \xe3\x80", 40) + " 1 2\xe3 3", strings.Repeat("some words ", 40) + "12 \u6771",
 	} {
 		checkTwice(t, []byte(s))
 	}
