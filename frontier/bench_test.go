@@ -234,7 +234,7 @@ func processorTime(b *testing.B) time.Duration {
 // BenchmarkCites is what importance adds to a page with 40 links, 8 of them to other partitions: its
 // log entry, its part of a fold, and of credits on their way.
 func BenchmarkCites(b *testing.B) {
-	for _, how := range []string{"off", "on", "ordered"} {
+	for _, how := range []string{"off", "on", "ordered", "alone"} {
 		b.Run(how, func(b *testing.B) {
 			on := how != "off"
 			r := benchFrontier(b, 8, commit.Options{})
@@ -275,8 +275,15 @@ func BenchmarkCites(b *testing.B) {
 					b.Error(err)
 				}
 			})
+			if how == "alone" {
+				for more := true; more; {
+					done, _, err := r.FoldAll(b.Context(), []crawl.Partition{0, 1, 2, 3, 4, 5, 6, 7}, true)
+					r.must(err)
+					more = slices.ContainsFunc(done, func(d cash.Folded) bool { return d.Entries > 0 })
+				}
+			}
 			for p := range crawl.Partition(8) {
-				for more := on; more; {
+				for more := on && how != "alone"; more; {
 					d, err := r.Fold(b.Context(), p)
 					r.must(err)
 					more = d.Entries > 0

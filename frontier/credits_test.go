@@ -107,9 +107,17 @@ func (w *cashWorld) step() {
 	switch k := w.rng.IntN(100); {
 	case k < 50:
 		w.visit(w.rng.IntN(len(w.pages)))
-	case k < 70:
+	case k < 65:
 		_, err := w.r.Fold(w.t.Context(), p)
 		w.r.must(err)
+	case k < 70: // credits for the others go into their logs at once
+		_, errs, err := w.r.FoldAll(w.t.Context(), []crawl.Partition{0, 1, 3, 2, p}, true)
+		w.r.must(err)
+		for i, err := range errs { // nobody has the fourth, and the last one comes too late
+			if errors.Is(err, commit.ErrNotHolder) != (i == 2) && i < 4 {
+				w.t.Fatalf("fold %d: %v", i, err)
+			}
+		}
 	case k < 85:
 		w.carry(p, 1+w.rng.IntN(20), true)
 	case k < 92: // a late repeat
@@ -361,7 +369,7 @@ func cashStory(ctx context.Context, f *Frontier) error {
 	for i := range 6 {
 		pages = append(pages, link(fmt.Sprintf("http://h%d.p%d.test/%d", i%2, i%2, i)))
 	}
-	for round := range 2 {
+	for round := range 3 {
 		for i := range pages {
 			pages[i].Target.Again = round > 0
 		}
@@ -377,6 +385,11 @@ func cashStory(ctx context.Context, f *Frontier) error {
 			c := Completion{Lease: crawl.Lease{Partition: pages[i].Partition, Epoch: 1, Host: layout.HostOf(rec.URL), Item: rec.Item}, Outcome: fetched,
 				Cites: cash.CitesOf(rec.URL, rec.URL.Host(), targets)}
 			if err := f.Complete(ctx, c); err != nil {
+				return err
+			}
+		}
+		if round == 2 {
+			if _, _, err := f.FoldAll(ctx, []crawl.Partition{0, 1}, true); err != nil {
 				return err
 			}
 		}

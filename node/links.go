@@ -46,6 +46,7 @@ type linkHoldings struct{ node *Node }
 
 func (h linkHoldings) Partitions() int              { return h.node.partitions() }
 func (h linkHoldings) Holds(p crawl.Partition) bool { return h.node.holds(p) }
+func (h linkHoldings) Alone() bool                  { return h.node.alone() }
 
 func (h linkHoldings) Replicated() bool {
 	return h.node.engine.Load().replication > 1 && !h.node.alone()

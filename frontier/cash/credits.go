@@ -91,8 +91,7 @@ type taken struct {
 }
 
 func (k *Keeper) applyCredits(g *commit.Group, entries []taken, marks []uint64) {
-	fresh := map[crawl.Partition][]importance.Entry{}
-	var order []crawl.Partition
+	var fresh received
 	for i := range entries {
 		e := &entries[i]
 		pg := g.Part(e.Key.Target)
@@ -107,27 +106,9 @@ func (k *Keeper) applyCredits(g *commit.Group, entries []taken, marks []uint64) 
 			continue
 		}
 		pg.Set(layout.AppendInboxKey(nil, e.From), layout.EncodeMark(e.Key.Seq))
-		if _, known := fresh[e.Key.Target]; !known {
-			order = append(order, e.Key.Target)
-		}
-		fresh[e.Key.Target] = append(fresh[e.Key.Target], e.credits...)
+		fresh.add(e.Key.Target, e.credits)
 	}
-	for _, p := range order {
-		pg := g.Part(p)
-		totals, ok := totalsOf(pg)
-		if !ok {
-			return
-		}
-		for i := range fresh[p] {
-			for _, c := range fresh[p][i].Credits {
-				totals.Ledger.Received += c.Amount
-			}
-		}
-		for _, value := range cutCredits(fresh[p]) {
-			k.appendLog(pg, value)
-		}
-		setTotals(pg, &totals)
-	}
+	k.receive(g, &fresh, 1)
 }
 
 // inbox is the number up to which credits of a partition were taken.

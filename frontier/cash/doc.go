@@ -23,7 +23,8 @@
 // A fold is bounded by Limits: entries and bytes of the log, bytes of changed blocks. Visits beyond
 // stay in the log; credits beyond go back into it.
 //
-// Credits of one site to one URL of another partition are summed before they are sent.
+// Credits of one site to one URL of another partition are summed before they are sent. Where this node is the only one, they go into the
+// log of the other partition in the fold's own transaction (decision 0280), and several folds into one.
 //
 // # Scores
 //

@@ -1,7 +1,6 @@
 package cash
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -52,14 +51,15 @@ func (k *Keeper) Order() *order.Policy { return k.order.Load() }
 // off. The writer calls it, in the group that completes the page.
 func (k *Keeper) Cite(pg *commit.Part, done bool, cites []byte) {
 	if done && cites != nil {
-		k.appendLog(pg, cites)
+		k.appendLog(pg, cites, 1)
 	}
 }
 
-func (k *Keeper) appendLog(pg *commit.Part, value []byte) {
+// appendLog appends an entry that counts for so many.
+func (k *Keeper) appendLog(pg *commit.Part, value []byte, counts int) {
 	pg.State.OutboxNext++
 	pg.Set(layout.AppendCashKey(nil, layout.CashLog, pg.State.OutboxNext), value)
-	k.unfolded.add(pg.State.Partition, 1)
+	k.unfolded.add(pg.State.Partition, counts)
 }
 
 // unfolded counts log entries by partition, about, since they were folded.
@@ -86,7 +86,7 @@ func (u *unfolded) take(p crawl.Partition) int {
 }
 
 // Unfolded calls f with the partitions whose log has grown since New or their last Fold, and by how
-// much, about. What was in the log before is not known: whoever begins to hold a partition folds it
+// much, about; 0: it waits for no other entries, but shall be folded some day. What was in the log before is not known: whoever begins to hold a partition folds it
 // once.
 func (k *Keeper) Unfolded(visit func(p crawl.Partition, entries int)) {
 	k.unfolded.mu.Lock()
@@ -96,97 +96,7 @@ func (k *Keeper) Unfolded(visit func(p crawl.Partition, entries int)) {
 	}
 }
 
-// Folded says what a fold has done.
-type Folded struct {
-	Entries, Settled, Posts int          // log entries, pages that passed on again, entries for other partitions
-	Accounts                int64        // of the partition; with those of this fold
-	More                    bool         // the log has more, beside what the fold itself has put into it
-	Rises                   []order.Rise // URLs that may be queued, of which links say more than before
-}
-
-// errFolded says that another fold was faster.
-var errFolded = fmt.Errorf("%w as it was: the log was folded meanwhile", commit.ErrNotHolder)
-
-// Fold folds a piece of a partition's log into its accounts. It plans in the caller's goroutine and
-// asks the writer for one transaction. It fails with ErrNotHolder when the partition is not served
-// here.
-func (k *Keeper) Fold(ctx context.Context, p crawl.Partition) (Folded, error) {
-	var d Folded
-	waiting := k.unfolded.take(p)
-	by := k.Order()
-	plan, err := k.plan(p, by)
-	if err == nil && plan != nil {
-		d = Folded{Entries: plan.Folded, Settled: plan.Settled, Posts: len(plan.Posts), More: plan.More}
-		err = k.w.Do(ctx, &commit.Request{Patient: true, Entries: plan.Entries(), Bytes: plan.Bytes(), Apply: func(g *commit.Group) (err error) {
-			d.Accounts, err = k.fold(g, plan)
-			return err
-		}})
-	}
-	if err != nil {
-		k.unfolded.add(p, waiting)
-		return Folded{}, fmt.Errorf("frontier: folding the credits of partition %d: %w", p, err)
-	}
-	if plan != nil && by != nil {
-		d.Rises = plan.Rises
-		by.Scores.Linked(by.Typical, plan.Scores)
-	}
-	if plan != nil && (d.More || len(plan.Again) > 0) {
-		k.unfolded.add(p, max(waiting-d.Entries, 1))
-	}
-	return d, nil
-}
-
-func (k *Keeper) plan(p crawl.Partition, by *order.Policy) (*Plan, error) {
-	v, err := k.w.Read(p)
-	if err != nil {
-		return nil, err
-	}
-	defer v.Close()
-	return Within(v, k.Limits, k.w.KV.Limits(), by)
-}
-
-// fold writes a plan.
-func (k *Keeper) fold(g *commit.Group, plan *Plan) (accounts int64, err error) {
-	pg := g.Part(plan.Generation.Partition)
-	if !pg.State.Serves() || pg.Gen() != plan.Generation {
-		return 0, commit.ErrNotHolder
-	}
-	for i := range plan.Sets {
-		if e := &plan.Sets[i]; len(e.Value) == 0 {
-			if _, ok := pg.Get(e.Key); !ok {
-				return 0, errFolded
-			}
-			break // one of the log's entries stands for all
-		}
-	}
-	totals, ok := totalsOf(pg)
-	if !ok {
-		return 0, nil // the store has failed
-	}
-	for i := range plan.Sets {
-		if e := &plan.Sets[i]; len(e.Value) == 0 {
-			pg.Del(e.Key)
-		} else {
-			pg.Set(e.Key, e.Value)
-		}
-	}
-	for _, post := range plan.Posts {
-		pg.State.OutboxNext++
-		pg.Set(layout.AppendCreditsKey(nil, layout.OutboxKey{Target: post.To, Seq: pg.State.OutboxNext}), post.Bytes)
-	}
-	for _, value := range plan.Again {
-		pg.State.OutboxNext++
-		pg.Set(layout.AppendCashKey(nil, layout.CashLog, pg.State.OutboxNext), value)
-	}
-	totals.Ledger.Plus(plan.Change)
-	totals.Accounts += plan.Accounts
-	totals.Pages += plan.Pages
-	totals.Least = plan.Least
-	setTotals(pg, &totals)
-	return totals.Accounts, nil
-}
-
-// totals reads the sums of the partition's cash.
+// totalsOf reads the sums of the partition's cash.
 func totalsOf(pg *commit.Part) (layout.CashTotalsEntry, bool) {
 	b, ok := pg.Get([]byte(layout.CashTotals))
 	if !ok {

@@ -187,7 +187,7 @@ func posts(all []away) (out []Post) {
 		}
 		n++
 		if i+1 == len(all) || all[i+1].to != a.to || n >= postCredits {
-			out = append(out, Post{To: a.to, Bytes: layout.EncodeCashCredits(entries)})
+			out = append(out, Post{To: a.to, Credits: entries})
 			entries, n = nil, 0
 		}
 	}

@@ -21,7 +21,7 @@ func TestPostsAreSummed(t *testing.T) {
 	if len(out) != 2 || out[0].To != 1 || out[1].To != 2 {
 		t.Fatalf("%d posts", len(out))
 	}
-	entries, err := layout.DecodeCashCredits(out[1].Bytes)
+	entries, err := layout.DecodeCashCredits(layout.EncodeCashCredits(out[1].Credits))
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%+v, %v", entries, err)
 	}
@@ -35,7 +35,7 @@ func TestPostsAreSummed(t *testing.T) {
 			}
 		}
 	}
-	if entries, err = layout.DecodeCashCredits(out[0].Bytes); err != nil || len(entries) != 1 || len(entries[0].Credits) != 10 {
+	if entries, err = layout.DecodeCashCredits(layout.EncodeCashCredits(out[0].Credits)); err != nil || len(entries) != 1 || len(entries[0].Credits) != 10 {
 		t.Errorf("%+v, %v", entries, err)
 	}
 }
@@ -49,7 +49,11 @@ func TestPostsAreBounded(t *testing.T) {
 	}
 	n := 0
 	for _, p := range posts(all) {
-		entries, err := layout.DecodeCashCredits(p.Bytes)
+		bytes := layout.EncodeCashCredits(p.Credits)
+		if len(bytes) > p.bytes() {
+			t.Errorf("%d bytes, at most %d were expected", len(bytes), p.bytes())
+		}
+		entries, err := layout.DecodeCashCredits(bytes)
 		if err != nil || len(entries) != 1 || len(entries[0].Credits) > postCredits {
 			t.Fatalf("%d entries, %v", len(entries), err)
 		}

@@ -27,15 +27,25 @@ type Plan struct {
 	Least           importance.Cash // the threshold from now on
 	Folded, Settled int             // log entries taken, pages settled
 	More            bool            // the log had more
+	posted          int             // Posts that went into the outbox
 	// With an order: URLs of queues of which links say more than before, and what links say of URLs.
 	Rises  []order.Rise
 	Scores []order.Change
 }
 
-// Post is credits for another partition, as EncodeCashCredits writes them.
+// Post is credits for another partition.
 type Post struct {
-	To    crawl.Partition
-	Bytes []byte
+	To      crawl.Partition
+	Credits []importance.Entry
+}
+
+// bytes is the most that the credits take as EncodeCashCredits writes them.
+func (p *Post) bytes() int {
+	n := 16
+	for i := range p.Credits {
+		n += 8 + 28*len(p.Credits[i].Credits)
+	}
+	return n
 }
 
 // Bytes is about what the plan puts into a transaction.
@@ -44,7 +54,7 @@ func (p *Plan) Bytes() (n int) {
 		n += layout.PrefixLen + len(p.Sets[i].Key) + len(p.Sets[i].Value)
 	}
 	for i := range p.Posts {
-		n += layout.PrefixLen + 11 + len(p.Posts[i].Bytes)
+		n += layout.PrefixLen + 11 + p.Posts[i].bytes()
 	}
 	for _, b := range p.Again {
 		n += layout.PrefixLen + 10 + len(b)
@@ -52,8 +62,9 @@ func (p *Plan) Bytes() (n int) {
 	return n
 }
 
-// Entries is the number of entries that the plan puts into a transaction.
-func (p *Plan) Entries() int { return len(p.Sets) + len(p.Posts) + len(p.Again) + 2 }
+// Entries is the most entries that the plan puts into a transaction. Credits for another partition are an entry in the outbox, or a
+// log entry, the sums and the books of their target.
+func (p *Plan) Entries() int { return len(p.Sets) + 3*len(p.Posts) + len(p.Again) + 2 }
 
 // New plans a fold; nil: the log is empty. With an order, it says which queued URLs may be moved.
 func New(v *reader.Partition, limits Limits, o *order.Policy) (*Plan, error) {

@@ -109,6 +109,7 @@ func (n *network) chance(of int) bool {
 }
 
 func (m *member) Partitions() int                       { return testPartitions }
+func (m *member) Alone() bool                           { return len(m.net.members) == 1 }
 func (m *member) Holds(p crawl.Partition) bool          { return m.net.where[p] == m.id }
 func (m *member) Holder(p crawl.Partition) crawl.NodeID { return m.net.where[p] }
 func (m *member) Owner(p crawl.Partition) crawl.NodeID  { return m.net.where[p] }

@@ -18,7 +18,8 @@
 // Credits are sent only when the in-sync replicas of their partition have them: else a promoted replica
 // could give their numbers to others. They are answered when the in-sync replicas of the target have
 // them, and only then removed. What comes twice is known by its number (cash.Keeper.ApplyCredits). Entries
-// for one target are sent in order, and none while an earlier one of its pair is not acknowledged.
+// for one target are sent in order, and none while an earlier one of its pair is not acknowledged. The only member of a
+// cluster has no outbox: a fold writes into the log of the target itself.
 //
 // # Goroutines and queues
 //

@@ -149,8 +149,8 @@ func (k *Keeper) fold(ctx context.Context, now time.Time) error {
 	k.opts.Store.Unfolded(func(p crawl.Partition, n int) { entries[p] = n })
 	var due []crawl.Partition
 	for p, h := range k.held {
-		n := entries[p]
-		if n > 0 && h.since.IsZero() {
+		n, grown := entries[p]
+		if grown && h.since.IsZero() {
 			h.since = now
 		}
 		blocks := 1 + int(h.accounts/blockAccounts)
@@ -163,35 +163,41 @@ func (k *Keeper) fold(ctx context.Context, now time.Time) error {
 		}
 	}
 	slices.Sort(due)
-	for _, p := range due {
-		if err := k.foldOne(ctx, p); err != nil {
-			return err
-		}
-	}
-	return nil
+	return k.foldAll(ctx, due)
 }
 
-// foldOne folds a log to its end, but for what the folds themselves put into it.
-func (k *Keeper) foldOne(ctx context.Context, p crawl.Partition) error {
-	h := k.held[p]
-	for {
-		d, err := k.opts.Store.Fold(ctx, p)
-		if errors.Is(err, commit.ErrNotHolder) {
-			return nil // frozen, or gone; the next round looks again
-		}
+// foldAll folds logs to their ends, but for what the folds themselves put into them.
+func (k *Keeper) foldAll(ctx context.Context, ps []crawl.Partition) error {
+	for len(ps) > 0 {
+		all, errs, err := k.opts.Store.FoldAll(ctx, ps, k.opts.Holdings.Alone())
 		if err != nil {
 			return err
 		}
-		h.since = time.Time{}
-		h.posted = h.posted || d.Posts > 0
-		if d.Entries > 0 {
-			h.accounts, k.folded = d.Accounts, true
+		var more []crawl.Partition
+		for i, p := range ps {
+			d, h := &all[i], k.held[p]
+			switch {
+			case errors.Is(errs[i], commit.ErrNotHolder):
+				continue // frozen, or gone; the next round looks again
+			case errs[i] != nil:
+				return errs[i]
+			}
+			h.since = time.Time{}
+			h.posted = h.posted || d.Posts > 0
+			if d.Entries > 0 {
+				h.accounts, k.folded = d.Accounts, true
+			}
+			if err := k.raise(ctx, p, d.Rises); err != nil {
+				return err
+			}
+			if d.More && d.Entries > 0 {
+				more = append(more, p)
+			}
 		}
-		if err := k.raise(ctx, p, d.Rises); err != nil {
-			return err
-		}
-		if !d.More || d.Entries == 0 || ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return nil
 		}
+		ps = more
 	}
+	return nil
 }

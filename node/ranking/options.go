@@ -28,7 +28,7 @@ type Options struct {
 // Store is the part of the frontier that importance needs. Its errors end the node, except
 // commit.ErrNotHolder and those of an ended context.
 type Store interface {
-	Fold(ctx context.Context, p crawl.Partition) (cash.Folded, error)
+	FoldAll(ctx context.Context, ps []crawl.Partition, alone bool) (done []cash.Folded, errs []error, err error)
 	SetOrder(*order.Policy)
 	Raise(ctx context.Context, p crawl.Partition, rises []order.Rise) (moved int, err error)
 	Unfolded(visit func(p crawl.Partition, entries int))
@@ -44,6 +44,7 @@ type Store interface {
 type Holdings interface {
 	Partitions() int // of the cluster; 0 before the node has joined
 	Holds(p crawl.Partition) bool
+	Alone() bool // this node is the only member of the cluster
 	// Tenures and Wait are those of handoff.Driver.
 	Tenures(ps []crawl.Partition) []handoff.Tenure
 	Wait(ctx context.Context, ts []handoff.Tenure, full bool) []error
