@@ -98,7 +98,8 @@ func TestAnEntryWaitsForThoseBefore(t *testing.T) {
 	}
 }
 
-// What no correct node sends is not taken, and holds up nothing but what is behind it for its pair. A call
+// What no correct node sends is not taken, and holds up nothing but what is behind it for its pair; what cannot be read is taken
+// as nothing, and holds up nothing. A call
 // that is too large is refused.
 func TestForeignBatches(t *testing.T) {
 	t.Parallel()
@@ -122,7 +123,7 @@ func TestForeignBatches(t *testing.T) {
 		{"no number", []*peer.CreditEntry{{From: 1, To: 0, Credits: good}, {From: 1, To: 0, Seq: 1, Credits: good}}, []uint64{0, 0}},
 		{"order", []*peer.CreditEntry{{From: 1, To: 0, Seq: 2, Credits: good}, {From: 1, To: 0, Seq: 1, Credits: good}, {From: 1, To: 0, Seq: 3, Credits: good}}, []uint64{2, 0, 0}},
 		{"number", []*peer.CreditEntry{{From: 1, To: 0, Seq: 1 << 63, Credits: good}, {From: 1, To: 0, Seq: 4, Credits: good}}, []uint64{0, 0}},
-		{"nonsense", []*peer.CreditEntry{{From: 1, To: 0, Seq: 3, Credits: []byte("x")}, {From: 1, To: 0, Seq: 4, Credits: good}}, []uint64{0, 0}},
+		{"nonsense", []*peer.CreditEntry{{From: 1, To: 0, Seq: 3, Credits: []byte("x")}, {From: 1, To: 0, Seq: 4, Credits: good}}, []uint64{3, 4}},
 		{"missing", []*peer.CreditEntry{nil}, []uint64{0}},
 		{"not here", []*peer.CreditEntry{{From: 1, To: 2, Seq: 8, Credits: good}}, []uint64{0}},
 		{"good", []*peer.CreditEntry{{From: 1, To: 0, Seq: 7, Credits: good}}, []uint64{7}},
