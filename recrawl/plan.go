@@ -172,16 +172,28 @@ func (r *Record) Claimed(claimed bool, site claims.Record, elapsed time.Duration
 	return min(max(next, rules.Bounds.Min), rules.Bounds.Max)
 }
 
-// auditEach is how many visits in a row may rely on a site's validators; then one asks for the
-// content, to see whether they tell the truth. A site that lied once is asked each second time.
-const auditEach = 16
+// How many visits in a row there are of which one asks for the content, to see whether the site's validators tell the
+// truth, and the others may rely on them.
+const (
+	auditEach = 16
+	auditNew  = 8 // of a site of which hardly anything is known: fewer than newChecks audits, or two that found a change
+	auditLiar = 2 // of one whose validators have hidden a change, but fewer than they have told of
+	newChecks = 16
+)
 
 // Conditional reports whether the next visit may send the page's validators. validators counts what
-// the audits saw: an alarm is a new validator with the old content, a miss the contrary.
+// the audits saw: an alarm is a new validator with the old content, a miss the contrary. A site whose validators hide
+// more changes than they tell of is asked without: each of its visits is an audit then, so it is believed again when it deserves it.
 func (r *Record) Conditional(validators claims.Record) bool {
+	const some = 0.5
 	each := auditEach
-	if validators.Misses > 0.5 {
-		each = 2
+	switch v := &validators; {
+	case r.Misses > 0, v.Misses > some && v.Misses >= v.Hits:
+		return false
+	case v.Misses > some:
+		each = auditLiar
+	case v.Hits+v.Misses < 2-some && v.Hits+v.Misses+v.Alarms+v.Quiet < newChecks:
+		each = auditNew
 	}
-	return r.Misses == 0 && (r.Full+1)%each != 0
+	return (r.Full+1)%each != 0
 }

@@ -144,11 +144,20 @@ func TestConditional(t *testing.T) {
 		}
 		return full
 	}
-	if got := count(claims.Record{}); got != 2 {
-		t.Errorf("%d of 32 visits ask for the content, want 2", got)
-	}
-	if got := count(claims.Record{Misses: 1}); got != 16 {
-		t.Errorf("%d of 32 visits of a site that lied ask for the content, want 16", got)
+	for name, c := range map[string]struct {
+		validators claims.Record
+		want       int
+	}{
+		"nothing is known":         {claims.Record{}, 4},
+		"two changes were told":    {claims.Record{Hits: 1.97}, 2},
+		"it seldom changes":        {claims.Record{Quiet: 16}, 2},
+		"a change was hidden":      {claims.Record{Hits: 3, Misses: 1}, 16},
+		"long ago":                 {claims.Record{Hits: 3, Misses: 0.4}, 2},
+		"more are hidden than not": {claims.Record{Hits: 1, Misses: 1}, 32},
+	} {
+		if got := count(c.validators); got != c.want {
+			t.Errorf("%s: %d of 32 visits ask for the content, want %d", name, got, c.want)
+		}
 	}
 }
 

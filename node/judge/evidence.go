@@ -39,10 +39,10 @@ func (m *matter) check(o *crawl.Outcome, verdict recrawl.Verdict, moved, listed 
 	if o.LastMod != "" && old.LastModified != "" {
 		m.site.Dates = m.site.Dates.Check(o.LastMod != old.LastModified, changed)
 	}
-	// A visit without validators is an audit of them. They speak of the payload.
+	// A visit without validators is an audit of them. One that hides what counts as no change is no lie.
 	if had, has := old.ETag+old.LastModified != "", o.ETag+o.LastMod != ""; had && has && !o.Conditional {
 		other := o.ETag != old.ETag || o.ETag == "" && o.LastMod != old.LastModified
-		m.site.Validators = m.site.Validators.Check(other, o.Digest != old.Digest)
+		m.site.Validators = m.site.Validators.Check(other, changed)
 	}
 }
 
