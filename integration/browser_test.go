@@ -47,13 +47,14 @@ type tab struct {
 	complaints []string
 }
 
-// openTab starts a browser with an empty profile, which ends with the test.
-func openTab(t *testing.T) *tab {
+// openTab starts a browser with an empty profile and more options, which ends with the test.
+func openTab(t *testing.T, more ...chromedp.ExecAllocatorOption) *tab {
 	t.Helper()
 	path := needsChromium(t)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1360, 900), // as root, in a container
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
+	options = append(options, more...)
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(alloc)
 	b := &tab{t: t, ctx: ctx}

@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"syscall"
 	"testing"
@@ -16,41 +17,41 @@ import (
 	"crawlnode/simweb"
 )
 
+var sinkRestarts = flag.Int("sinkrestarts", 1, "how often TestSinksUnderKills stops the message server, and kills a node meanwhile")
+
 // TestSinksUnderKills sends the results of three nodes to a message server, which is stopped for a while, and kills a node and starts
 // it again. Each page that was answered arrives, and repeats are counted.
 func TestSinksUnderKills(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	const delay = 50 * time.Millisecond
-	web, srv := serveSimweb(t, simweb.Config{Seed: 97, Hosts: 18, PagesPerHost: 20, Skew: -1, Delay: delay})
+	delay, config := 50*time.Millisecond, simweb.Config{Seed: 97, Hosts: 18, PagesPerHost: 20, Skew: -1}
+	if *sinkRestarts > 1 {
+		delay, config.PagesPerHost = 500*time.Millisecond, 30**sinkRestarts
+	}
+	config.Delay = delay
+	web, srv := serveSimweb(t, config)
 	queue := newMessageServer(t)
 	c := simCluster(t, srv, delay, "--partitions", "512", "--sink", "nats://"+queue.addr+"/crawl.pages")
 	c.addReady(3)
 	c.converged(time.Minute)
 	c.nodes[0].seed(web.Seeds()...)
-	until(t, time.Minute, func() string {
-		if n := queue.stored(); n < 40 {
-			return fmt.Sprintf("%d messages", n)
-		}
-		return ""
-	})
-	queue.stop()
-	c.nodes[1].signal(syscall.SIGKILL)
-	<-c.nodes[1].done
-	until(t, time.Minute, func() string { // the crawl goes on without it
-		var s crawl.Status
-		if err := c.nodes[0].decode("/status", &s); err != nil {
-			return err.Error()
-		}
-		if len(s.Output.Sinks) != 1 || s.Output.Sinks[0].ErrorsTotal == 0 || s.Output.Sinks[0].Error == nil {
-			return fmt.Sprintf("sinks %+v", s.Output.Sinks)
-		}
-		return ""
-	})
-	c.nodes[1].start()
-	c.nodes[1].ready()
-	queue.start()
-	c.finished(3 * time.Minute)
+	for i := range *sinkRestarts {
+		until(t, time.Minute, func() string {
+			if n := queue.stored(); n < uint64(40*(i+1)) {
+				return fmt.Sprintf("%d messages", n)
+			}
+			return ""
+		})
+		queue.stop()
+		victim := c.nodes[1+i%2]
+		victim.signal(syscall.SIGKILL)
+		<-victim.done
+		c.nodes[0].sinkFails()
+		victim.start()
+		victim.ready()
+		queue.start()
+	}
+	c.finished(3*time.Minute + 20*time.Second*time.Duration(*sinkRestarts))
 	c.stop() // sends the rest
 
 	arrived := map[string]int{}
@@ -71,10 +72,25 @@ func TestSinksUnderKills(t *testing.T) {
 			twice++
 		}
 	}
-	if twice > 50 { // what the kill repeats: visits under way, and lines since the last cursor
+	if twice > 50**sinkRestarts { // what the kill repeats: visits under way, and lines since the last cursor
 		t.Errorf("%d pages arrived twice", twice)
 	}
-	t.Logf("%d pages, %d missing, %d twice", len(pages), missing, twice)
+	t.Logf("%d restarts of a node and of the server: %d pages, %d missing, %d arrived more than once, load %s", *sinkRestarts, len(pages), missing, twice, loadAverage())
+}
+
+// sinkFails waits until the node says that its sink takes nothing.
+func (n *node) sinkFails() {
+	n.c.t.Helper()
+	until(n.c.t, time.Minute, func() string {
+		var s crawl.Status
+		if err := n.decode("/status", &s); err != nil {
+			return err.Error()
+		}
+		if len(s.Output.Sinks) != 1 || s.Output.Sinks[0].ErrorsTotal == 0 || s.Output.Sinks[0].Error == nil {
+			return fmt.Sprintf("sinks %+v", s.Output.Sinks)
+		}
+		return ""
+	})
 }
 
 // messageServer is a NATS server with a stream on disk.

@@ -3,7 +3,10 @@ package integration
 import (
 	"bytes"
 	"flag"
+	"io/fs"
 	"net/http"
+	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -127,19 +130,50 @@ func TestUploads(t *testing.T) {
 		t.Errorf("with the files in the store the index has %d lines, before %d", strings.Count(got, "\n"), strings.Count(want, "\n"))
 	}
 	places := checkSorted(t, want)
-	for i := 0; i < len(places); i += max(1, len(places)/100) {
+	for i := 0; i < len(places); i += 1 + len(places)/2000 { // all of them, unless there are many
 		checkStored(t, c.nodes[i%3], bodies, places[i])
 	}
 	sum := int64(0)
 	for _, b := range bodies {
 		sum += int64(len(b))
 	}
+	exportsTo(t, c.nodes[2], store)
 	s := c.nodes[1].uploads(t)
 	if s.Queued != 0 || s.Bytes != sum {
 		t.Errorf("the status says %+v, the store has %d bytes", s, sum)
 	}
 	t.Logf("%d kills, %d objects, %d seen on the disks, %d damaged on their way, %d bytes, %d captures, load %s",
 		*uploadKills, len(bodies), files, len(damaged), sum, len(places), loadAverage())
+}
+
+// exportsTo exports a table in parts and a collection, of records that only the store has, and copies them to the store.
+func exportsTo(t *testing.T, n *node, store *s3test.Store) {
+	t.Helper()
+	dir := t.TempDir()
+	for out, args := range map[string][]string{"parts": {"parquet", "--rows", "100"}, "crawl.wacz": {"wacz"}} {
+		args = append([]string{"export", args[0], "--addr", n.http, "-o", filepath.Join(dir, out), "--to", "s3://bucket/exports?region=us-east-1", "--to-endpoint", store.URL}, args[1:]...)
+		cmd := exec.Command(binary(t), args...)
+		cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret")
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%q: %v\n%s", args, err, said)
+		}
+	}
+	written := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		written++
+		want, err := os.ReadFile(path)
+		key, _ := filepath.Rel(dir, path)
+		if got := store.Find("/" + filepath.ToSlash(key)); len(got) != 1 || !bytes.Equal(got[0], want) {
+			t.Errorf("the store has %d objects exports/%s, or another one", len(got), key)
+		}
+		return err
+	})
+	if err != nil || written < 3 {
+		t.Errorf("%d files were exported, %v", written, err)
+	}
 }
 
 // uploadFigures are what a status says of uploads.

@@ -25,10 +25,11 @@ import (
 
 // WACZVerb writes a collection.
 type WACZVerb struct {
-	from   `embed:""`
-	Output string `short:"o" required:"" group:"output" placeholder:"FILE" help:"The file to write, which stands there only when it is whole; its name should end in .wacz."`
-	Title  string `group:"output" help:"The title of the collection."`
-	Text   bool   `group:"output" help:"Also the text of each page, for viewers that search."`
+	from    `embed:""`
+	toStore `embed:""`
+	Output  string `short:"o" required:"" group:"output" placeholder:"FILE" help:"The file to write, which stands there only when it is whole; its name should end in .wacz."`
+	Title   string `group:"output" help:"The title of the collection."`
+	Text    bool   `group:"output" help:"Also the text of each page, for viewers that search."`
 }
 
 // Help gives the examples of the verb and says what it writes.
@@ -43,9 +44,13 @@ record of a page is put into new files, without those of the requests.`
 
 // Run writes the collection.
 func (v *WACZVerb) Run(ctx context.Context, env *command.Env) int {
+	store, err := v.openStore(v.Output)
+	if err != nil {
+		return env.Fail(command.ExitUsage, "%v", err)
+	}
 	c := &collection{ends: map[string]int64{}}
 	code := v.run(ctx, env, func(ctx context.Context, src source) error {
-		return errors.Join(write(env, v.Output, func(out io.Writer) error {
+		if err := errors.Join(write(env, v.Output, func(out io.Writer) error {
 			index, err := spool(ctx, src)
 			if err != nil {
 				return err
@@ -54,7 +59,10 @@ func (v *WACZVerb) Run(ctx context.Context, env *command.Env) int {
 			c.src, c.index = src, index
 			buffered := bufio.NewWriterSize(out, 256<<10)
 			return errors.Join(c.write(ctx, buffered, v, software(env)), buffered.Flush())
-		}), c.left.err())
+		}), c.left.err()); err != nil {
+			return err
+		}
+		return store.copy(ctx, v.Output)
 	})
 	if code == command.ExitOK && v.Output != "-" {
 		fmt.Fprintln(env.Stdout, plaintext.Escape(fmt.Sprintf("%s captures, %s pages in %s", plaintext.Count(c.captures), plaintext.Count(c.pages), v.Output)))

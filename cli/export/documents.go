@@ -80,12 +80,17 @@ func documentOf(e *archive.Entry, p *readback.Page) (*document, error) {
 // documents are the pages for a search engine.
 type documents struct {
 	from    `embed:""`
+	toStore `embed:""`
 	Output  string `short:"o" group:"output" placeholder:"FILE" help:"The file to write, which stands there only when it is whole. Default: standard output."`
 	NoIndex bool   `name:"with-noindex" group:"output" help:"Also the pages that ask search engines to leave them out."`
 }
 
 // write writes the newest version of each page by calling line, and returns the exit code.
 func (v *documents) write(ctx context.Context, env *command.Env, line func(out *json.Encoder, d *document) error) int {
+	store, err := v.openStore(v.Output)
+	if err != nil {
+		return env.Fail(command.ExitUsage, "%v", err)
+	}
 	written, withheld := int64(0), int64(0)
 	code := v.run(ctx, env, func(ctx context.Context, src source) error {
 		left := &unread{}
@@ -110,7 +115,10 @@ func (v *documents) write(ctx context.Context, env *command.Env, line func(out *
 			}
 			return buffered.Flush()
 		})
-		return errors.Join(err, left.err())
+		if err := errors.Join(err, left.err()); err != nil {
+			return err
+		}
+		return store.copy(ctx, v.Output)
 	})
 	if code == command.ExitOK && v.Output != "" && v.Output != "-" {
 		fmt.Fprintln(env.Stdout, plaintext.Escape(fmt.Sprintf("%s pages in %s; %s ask search engines to leave them out", plaintext.Count(written), v.Output, plaintext.Count(withheld))))

@@ -22,6 +22,7 @@ import (
 // ParquetVerb writes tables.
 type ParquetVerb struct {
 	from    `embed:""`
+	toStore `embed:""`
 	Output  string `short:"o" required:"" group:"output" placeholder:"PATH" help:"A file that ends in .parquet, or a folder for parts, new or empty."`
 	Table   string `enum:"captures,pages,links" default:"captures" group:"output" help:"captures: a row for each visit, with Common Crawl's columns; pages: the newest version of each page, with its text; links: the links of those."`
 	Details bool   `group:"output" help:"captures: read each record for redirect, charset, record id and what the server called the content; otherwise those come from the index, or are null."`
@@ -43,6 +44,10 @@ func (v *ParquetVerb) Run(ctx context.Context, env *command.Env) int {
 	if v.Rows <= 0 {
 		return env.Fail(command.ExitUsage, "--rows must be above 0, not %d", v.Rows)
 	}
+	store, err := v.openStore(v.Output)
+	if err != nil {
+		return env.Fail(command.ExitUsage, "%v", err)
+	}
 	var sum table.Summary
 	code := v.run(ctx, env, func(ctx context.Context, src source) (err error) {
 		switch v.Table {
@@ -53,7 +58,10 @@ func (v *ParquetVerb) Run(ctx context.Context, env *command.Env) int {
 		default:
 			sum, err = v.captures(ctx, env, src)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return store.copy(ctx, v.Output)
 	})
 	if code == command.ExitOK {
 		fmt.Fprintln(env.Stdout, plaintext.Escape(fmt.Sprintf("%s: %s rows in %s, %s, %d files", v.Table, plaintext.Count(sum.Rows), v.Output, plaintext.Bytes(sum.Bytes), sum.Files)))

@@ -56,11 +56,15 @@ func ParseTarget(text, endpoint string) (Target, error) {
 
 // Key is the key of a file of a node; name is folder/file.
 func (t *Target) Key(cluster, node, name string) string {
-	key := cluster + "/" + node + "/" + name
-	if t.Prefix != "" {
-		key = t.Prefix + "/" + key
+	return t.Object(cluster + "/" + node + "/" + name)
+}
+
+// Object is the key of an object of that name.
+func (t *Target) Object(name string) string {
+	if t.Prefix == "" {
+		return name
 	}
-	return key
+	return t.Prefix + "/" + name
 }
 
 // Keep says which files stay on the disk once they were sent.
