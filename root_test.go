@@ -470,7 +470,7 @@ var table = []rule{
 		"it reads archives, through a node or from a folder, and writes what package mirror makes of them",
 	},
 	{
-		[]string{"cli/export"}, []string{"api/client", "api/plaintext", "cli/command", "cli/pagefiles", "cli/remote", "crawl", "store/archive", "store/newest", "store/readback", "store/table", "store/upload", "store/wacz", "web/htmlparse", "web/maintext", "web/urlnorm"},
+		[]string{"cli/export"}, []string{"api/client", "api/plaintext", "cli/command", "cli/pagefiles", "cli/remote", "crawl", "store/archive", "store/newest", "store/readback", "store/s3test", "store/table", "store/upload", "store/wacz", "web/htmlparse", "web/maintext", "web/urlnorm"},
 		"its verbs read archives, through a node or from folders, and write them in the forms of others",
 	},
 	{
