@@ -1,0 +1,49 @@
+package urlfrontier
+
+import (
+	"container/list"
+	"sync"
+)
+
+// maxGiven bounds the URLs whose lease is remembered: as many as a busy node leases, and some that were left behind.
+const maxGiven = 200_000
+
+// given remembers by which lease a URL was given out here.
+type given struct {
+	mu    sync.Mutex // guards the rest
+	urls  map[string]*list.Element
+	order list.List // of entry, the oldest first
+	most  int
+}
+
+type entry struct{ url, lease string }
+
+func newGiven() *given { return &given{urls: map[string]*list.Element{}, most: maxGiven} }
+
+// put notes that url is part of lease, whatever it was part of before.
+func (g *given) put(url, lease string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if e := g.urls[url]; e != nil {
+		g.order.Remove(e)
+	}
+	g.urls[url] = g.order.PushBack(entry{url, lease})
+	if g.order.Len() > g.most {
+		oldest := g.order.Front()
+		g.order.Remove(oldest)
+		delete(g.urls, oldest.Value.(entry).url)
+	}
+}
+
+// take returns the lease of url and forgets it; "": unknown.
+func (g *given) take(url string) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e := g.urls[url]
+	if e == nil {
+		return ""
+	}
+	g.order.Remove(e)
+	delete(g.urls, url)
+	return e.Value.(entry).lease
+}

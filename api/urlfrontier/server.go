@@ -1,0 +1,227 @@
+package urlfrontier
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	grpcpeer "google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"crawlnode/api/urlfrontier/wire"
+	"crawlnode/crawl"
+	"crawlnode/door"
+)
+
+// Backend is the node that answers. Its methods may be called concurrently.
+type Backend interface {
+	Status(ctx context.Context, nodeOnly bool) (*crawl.Status, error)
+	NextURLs(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLease, error)
+	SettleURLs(ctx context.Context, r crawl.WorkerResults) (crawl.ResultsReport, error)
+	AddFound(ctx context.Context, found crawl.FoundURLs) (crawl.FoundReport, error)
+	ExplainURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error)
+	ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error)
+	DescribeHost(ctx context.Context, host string) (*crawl.HostReport, error)
+	Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error)
+	ControlCrawl(ctx context.Context, action string) (crawl.ActionReport, error)
+	RecordChange(e crawl.AuditEntry)
+}
+
+// Options are the options of New. All may be zero.
+type Options struct {
+	// Access checks a call's token; nil: no token is needed. It is api.Options.Access.
+	Access func(secret string) (crawl.Asker, error)
+	// TLS is the listener's identity; nil: plain text.
+	TLS    *tls.Config
+	Logger *slog.Logger
+}
+
+const (
+	maxMessageBytes = 4 << 20
+	maxHeaderBytes  = 16 << 10
+	maxStreams      = 64 // of a connection
+	strangers       = 128
+	maxTrusted      = 1024
+)
+
+// roles are the calls that need more than crawl.RoleRead.
+var roles = map[string]crawl.Role{
+	wire.URLFrontier_GetURLs_FullMethodName:       crawl.RoleOperate,
+	wire.URLFrontier_PutURLs_FullMethodName:       crawl.RoleOperate,
+	wire.URLFrontier_PutDiscovered_FullMethodName: crawl.RoleOperate,
+	wire.URLFrontier_SetActive_FullMethodName:     crawl.RoleOperate,
+}
+
+// Server serves the protocol.
+type Server struct {
+	wire.UnimplementedURLFrontierServer
+
+	backend  Backend
+	opts     Options
+	given    *given
+	refusals *door.Log
+	failures *door.Failures
+	grpc     *grpc.Server
+}
+
+// New returns a server that Serve starts.
+func New(b Backend, o Options) *Server {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{backend: b, opts: o, given: newGiven(), refusals: door.NewLog(o.Logger), failures: door.NewFailures()}
+	s.grpc = grpc.NewServer(
+		grpc.Creds(newCreds(o.TLS)),
+		grpc.MaxRecvMsgSize(maxMessageBytes),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.WaitForHandlers(true),
+		grpc.ConnectionTimeout(5*time.Second),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.UnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+			ctx, err := s.admit(ctx, info.FullMethod)
+			if err != nil {
+				return nil, err
+			}
+			reply, err := handler(ctx, req)
+			return reply, coded(err)
+		}),
+		grpc.StreamInterceptor(func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+			ctx, err := s.admit(stream.Context(), info.FullMethod)
+			if err != nil {
+				return err
+			}
+			return coded(handler(srv, admitted{stream, ctx}))
+		}),
+	)
+	wire.RegisterURLFrontierServer(s.grpc, s)
+	return s
+}
+
+// Serve answers on l until ctx ends, and returns when all calls have ended.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	stop := context.AfterFunc(ctx, s.grpc.Stop)
+	defer stop()
+	err := s.grpc.Serve(door.Listen(l, door.Limits{Strangers: strangers, Trusted: maxTrusted}))
+	s.grpc.Stop() // waits for the calls
+	if err != nil && ctx.Err() == nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return fmt.Errorf("urlfrontier: listener %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// admitted is a stream with the caller in its context.
+type admitted struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (a admitted) Context() context.Context { return a.ctx }
+
+// admit judges the caller of a method.
+func (s *Server) admit(ctx context.Context, method string) (context.Context, error) {
+	from, conn := callerOf(ctx)
+	asker := crawl.Asker{Role: crawl.RoleAdmin}
+	if s.opts.Access != nil {
+		secret := secretOf(ctx)
+		var err error
+		if asker, err = s.opts.Access(secret); err != nil {
+			s.refusals.Warn("refused a URLFrontier call: no valid token of this cluster", "from", from, "method", method, "error", err)
+			if secret != "" && s.failures.Note(from, time.Now()) > 0 {
+				return nil, status.Error(codes.ResourceExhausted, "too many failed log-ins from this address: wait, then send a token of this cluster")
+			}
+			return nil, status.Error(codes.Unauthenticated, "this cluster has a key: send its API token, or one made with crawlnode keygen --role, as the metadata authorization: Bearer TOKEN")
+		}
+	}
+	asker.From, asker.Remote = from.String(), s.opts.Access != nil || !from.IsLoopback()
+	if need := max(roles[method], crawl.RoleRead); asker.Role < need {
+		return nil, status.Error(codes.PermissionDenied, "this needs the role "+need.String()+", and this token has the role "+asker.Role.String())
+	}
+	if conn != nil {
+		door.Trust(conn)
+	}
+	return crawl.WithAsker(ctx, asker), nil
+}
+
+func secretOf(ctx context.Context) string {
+	md, _ := metadata.FromIncomingContext(ctx)
+	for _, v := range md.Get("authorization") {
+		if secret, ok := strings.CutPrefix(v, "Bearer "); ok {
+			return secret
+		}
+	}
+	return ""
+}
+
+// callerOf is the address and the connection of a caller.
+func callerOf(ctx context.Context) (netip.Addr, net.Conn) {
+	p, ok := grpcpeer.FromContext(ctx)
+	if !ok {
+		return netip.Addr{}, nil
+	}
+	ap, _ := netip.ParseAddrPort(p.Addr.String())
+	held, _ := p.AuthInfo.(shown)
+	return ap.Addr().Unmap(), held.conn
+}
+
+// creds remember the connection for callerOf.
+type creds struct {
+	credentials.TransportCredentials
+}
+
+func newCreds(config *tls.Config) creds {
+	if config == nil {
+		return creds{insecure.NewCredentials()}
+	}
+	return creds{credentials.NewTLS(config)}
+}
+
+// shown is what a connection has shown at its beginning.
+type shown struct {
+	credentials.AuthInfo
+	conn net.Conn
+}
+
+func (c creds) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := c.TransportCredentials.ServerHandshake(raw)
+	return conn, shown{info, raw}, err
+}
+
+func (c creds) Clone() credentials.TransportCredentials { return creds{c.TransportCredentials.Clone()} }
+
+// coded gives an error of the node its code.
+func coded(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled):
+		return status.Error(codes.Canceled, "the caller has gone")
+	case errors.Is(err, context.DeadlineExceeded):
+		return status.Error(codes.DeadlineExceeded, "the time of the call is over")
+	case errors.Is(err, crawl.ErrRefused):
+		return status.Error(codes.FailedPrecondition, err.Error())
+	case errors.Is(err, crawl.ErrBadQuery):
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	return status.Error(codes.Unavailable, err.Error())
+}
+
+// ours reports whether a crawl id names the cluster's crawl.
+func ours(id string) bool { return id == "" || id == defaultCrawl }
+
+const defaultCrawl = "DEFAULT"

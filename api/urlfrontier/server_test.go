@@ -1,0 +1,458 @@
+package urlfrontier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"crawlnode/api/urlfrontier/wire"
+	"crawlnode/crawl"
+)
+
+// node is a Backend with a few URLs.
+type node struct {
+	mu      sync.Mutex
+	queued  []string
+	lease   int
+	results []crawl.WorkerResults
+	found   []crawl.FoundURL
+	paused  bool
+	changes []crawl.AuditEntry
+	broken  error // of AddFound and SettleURLs
+}
+
+func (n *node) Status(context.Context, bool) (*crawl.Status, error) {
+	st := &crawl.Status{Nodes: []crawl.NodeStatus{{HTTP: "127.0.0.1:1", State: crawl.NodeAlive}, {HTTP: "127.0.0.1:2", State: crawl.NodeSuspect}}}
+	st.Frontier = crawl.FrontierStatus{Queued: 3, InFlight: 2, SeenTotal: 10, Hosts: crawl.HostCounts{Total: 4, Ready: 1, Waiting: 1, InFlight: 1}}
+	st.Crawl.State = crawl.CrawlRunning
+	if n.paused {
+		st.Crawl.State = crawl.CrawlPaused
+	}
+	return st, nil
+}
+
+func (n *node) NextURLs(_ context.Context, q crawl.NextQuery) (l crawl.WorkerLease, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	k := min(q.Most, len(n.queued))
+	for _, u := range n.queued[:k] {
+		l.URLs = append(l.URLs, crawl.LeasedURL{URL: u, Host: "a.example", Depth: 2, DelaySeconds: 1.5})
+	}
+	n.queued = n.queued[k:]
+	n.lease++
+	l.LeaseID = fmt.Sprintf("l%d", n.lease)
+	return l, nil
+}
+
+func (n *node) SettleURLs(_ context.Context, r crawl.WorkerResults) (rep crawl.ResultsReport, err error) {
+	if n.broken != nil {
+		return rep, n.broken
+	}
+	n.results = append(n.results, r)
+	if strings.HasPrefix(r.LeaseID, "l") {
+		return crawl.ResultsReport{Processed: len(r.Results)}, nil
+	}
+	return crawl.ResultsReport{Ended: len(r.Results)}, nil
+}
+
+func (n *node) AddFound(_ context.Context, f crawl.FoundURLs) (r crawl.FoundReport, err error) {
+	if n.broken != nil {
+		return r, n.broken
+	}
+	for _, u := range f.URLs {
+		if strings.HasPrefix(u.URL, "http") {
+			n.found = append(n.found, u)
+			r.Accepted++
+		} else {
+			r.Rejected++
+		}
+	}
+	return r, nil
+}
+
+func (n *node) ExplainURL(_ context.Context, url string, _ int) (*crawl.URLReport, error) {
+	r := &crawl.URLReport{Summary: "no such page"}
+	host, at := crawl.Host("a.example"), time.Unix(2_000_000_000, 0)
+	switch url {
+	case "http://a.example/queued":
+		r.Record = &crawl.RecordReport{State: crawl.ListQueued}
+	case "http://a.example/done":
+		r.Record = &crawl.RecordReport{State: crawl.ListDone}
+		r.NextVisitAt = &at
+	default:
+		return r, nil
+	}
+	r.URL, r.Host = &url, &host
+	return r, nil
+}
+
+func (n *node) ListURLs(_ context.Context, q crawl.URLQuery) (*crawl.URLPage, error) {
+	all := []string{"http://a.example/1", "http://a.example/2", "http://a.example/X", "http://a.example/x"}
+	from := 0
+	if q.After != "" {
+		_, _ = fmt.Sscan(q.After, &from)
+	}
+	page := &crawl.URLPage{}
+	for _, u := range all[from:min(from+2, len(all))] {
+		if strings.Contains(strings.ToLower(u), strings.ToLower(q.Contains)) {
+			page.URLs = append(page.URLs, crawl.URLLine{URL: u, Host: "a.example", State: crawl.ListDone})
+		}
+	}
+	if from+2 < len(all) {
+		next := fmt.Sprint(from + 2)
+		page.Next = &next
+	}
+	return page, nil
+}
+
+func (n *node) DescribeHost(_ context.Context, host string) (*crawl.HostReport, error) {
+	if host != "a.example" {
+		return nil, crawl.ErrUnknownHost
+	}
+	return &crawl.HostReport{Queued: 2, Pages: 5}, nil
+}
+
+func (n *node) Hosts(context.Context, string, int) (*crawl.HostsReport, error) {
+	return &crawl.HostsReport{Hosts: []crawl.HostLine{{Host: "a.example", Queued: 2}, {Host: "b.example", Queued: 1}, {Host: "c.example"}}}, nil
+}
+
+func (n *node) ControlCrawl(_ context.Context, action string) (crawl.ActionReport, error) {
+	n.paused = action == crawl.ActionPause
+	return crawl.ActionReport{}, nil
+}
+
+func (n *node) RecordChange(e crawl.AuditEntry) { n.changes = append(n.changes, e) }
+
+// dial serves b until the test ends, and returns a client.
+func dial(t *testing.T, b Backend, o Options) wire.URLFrontierClient {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- New(b, o).Serve(ctx, l) }()
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = conn.Close()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return wire.NewURLFrontierClient(conn)
+}
+
+func collect[T any](t *testing.T, s grpc.ServerStreamingClient[T], err error) (all []*T) {
+	t.Helper()
+	for err == nil {
+		var v *T
+		if v, err = s.Recv(); err == nil {
+			all = append(all, v)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// put sends items over one stream and returns the acknowledgements in order.
+func put(t *testing.T, c wire.URLFrontierClient, items ...*wire.URLItem) (acks []string) {
+	t.Helper()
+	s, err := c.PutURLs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range items {
+		if err := s.Send(it); err != nil {
+			t.Fatal(err)
+		}
+		ack, err := s.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		acks = append(acks, ack.GetID()+" "+ack.GetStatus().String())
+	}
+	if err := s.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Recv(); !errors.Is(err, io.EOF) {
+		t.Errorf("the stream ends with %v", err)
+	}
+	return acks
+}
+
+func discovered(url string, md ...string) *wire.URLItem {
+	return &wire.URLItem{Item: &wire.URLItem_Discovered{Discovered: &wire.DiscoveredURLItem{Info: infoWith(url, md)}}}
+}
+
+func known(url string, date uint64, md ...string) *wire.URLItem {
+	return &wire.URLItem{Item: &wire.URLItem_Known{Known: &wire.KnownURLItem{Info: infoWith(url, md), RefetchableFromDate: date}}}
+}
+
+func infoWith(url string, md []string) *wire.URLInfo {
+	info := &wire.URLInfo{Url: url, Metadata: map[string]*wire.StringList{}}
+	for i := 0; i+1 < len(md); i += 2 {
+		info.Metadata[md[i]] = one(md[i+1])
+	}
+	return info
+}
+
+func TestLeasesAndResults(t *testing.T) {
+	t.Parallel()
+	n := &node{queued: []string{"http://a.example/1", "http://b.example/2", "http://c.example/3"}}
+	c := dial(t, n, Options{})
+	s, err := c.GetURLs(t.Context(), &wire.GetParams{MaxQueues: 2})
+	got := collect(t, s, err)
+	if len(got) != 2 || got[0].GetUrl() != "http://a.example/1" || got[0].GetKey() != "a.example" || first(got[0].GetMetadata(), metaLease) != "l1" || first(got[0].GetMetadata(), metaDepth) != "2" {
+		t.Fatalf("GetURLs: %v", got)
+	}
+	acks := put(t, c,
+		known("http://a.example/1", 0),                   // the lease is remembered
+		known("http://a.example/1", 0),                   // and forgotten
+		known("http://x.example/", 0, metaLease, "gone"), // it has ended
+		known("http://b.example/2", 0, metaLease, "l1"),  // told by the client
+		discovered("http://a.example/new", metaSource, "http://a.example/1"), discovered("mailto:x"))
+	want := []string{"http://a.example/1 OK", "http://a.example/1 SKIPPED", "http://x.example/ SKIPPED", "http://b.example/2 OK", "http://a.example/new OK", "mailto:x SKIPPED"}
+	if !slices.Equal(acks, want) {
+		t.Errorf("acknowledged %v, want %v", acks, want)
+	}
+	if len(n.results) != 3 || n.results[0].LeaseID != "l1" || n.results[0].Results[0].HTTPStatus != 200 {
+		t.Errorf("results %+v", n.results)
+	}
+	if len(n.found) != 1 || n.found[0].SourceURL != "http://a.example/1" {
+		t.Errorf("found %+v", n.found)
+	}
+	s, err = c.GetURLs(t.Context(), &wire.GetParams{Item: &wire.GetParams_CrawlID{CrawlID: "another"}})
+	if got := collect(t, s, err); len(got) != 0 {
+		t.Errorf("another crawl has %v", got)
+	}
+	s, err = c.GetURLs(t.Context(), &wire.GetParams{Item: &wire.GetParams_AnyCrawlID{AnyCrawlID: &wire.AnyCrawlID{}}})
+	if got := collect(t, s, err); len(got) != 1 {
+		t.Errorf("any crawl has %v", got)
+	}
+}
+
+// TestFailuresMayBeSentAgain has a node that cannot store anything for a while.
+func TestFailuresMayBeSentAgain(t *testing.T) {
+	t.Parallel()
+	n := &node{queued: []string{"http://a.example/1"}}
+	c := dial(t, n, Options{})
+	s, err := c.GetURLs(t.Context(), &wire.GetParams{})
+	collect(t, s, err)
+	n.broken = errors.New("the disk is full")
+	if acks := put(t, c, known("http://a.example/1", 0), discovered("http://a.example/2")); !slices.Equal(acks, []string{"http://a.example/1 FAIL", "http://a.example/2 FAIL"}) {
+		t.Errorf("acknowledged %v", acks)
+	}
+	n.broken = nil
+	if acks := put(t, c, known("http://a.example/1", 0), discovered("http://a.example/2")); !slices.Equal(acks, []string{"http://a.example/1 OK", "http://a.example/2 OK"}) {
+		t.Errorf("sent again: %v", acks)
+	}
+}
+
+func TestBatches(t *testing.T) {
+	t.Parallel()
+	n := &node{}
+	s, err := dial(t, n, Options{}).PutDiscovered(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := &wire.DiscoveredBatch{ID: "b1", Items: []*wire.URLInfo{{Url: "http://a.example/1"}, {Url: "bad"}, {Url: "http://a.example/2"}, {Url: "http://a.example/3", CrawlID: "another"}, {}}}
+	if err := s.Send(batch); err != nil {
+		t.Fatal(err)
+	}
+	ack, err := s.Recv()
+	want := []wire.AckMessage_Status{wire.AckMessage_OK, wire.AckMessage_SKIPPED, wire.AckMessage_OK, wire.AckMessage_SKIPPED, wire.AckMessage_SKIPPED}
+	if err != nil || ack.GetID() != "b1" || !slices.Equal(ack.GetStatuses(), want) {
+		t.Errorf("acknowledged %v, %v", ack, err)
+	}
+}
+
+func TestResultOf(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000_000, 0)
+	for _, c := range []struct {
+		name string
+		item *wire.URLItem
+		want crawl.WorkerResult
+	}{
+		{"done", known("u", 0), crawl.WorkerResult{Status: "success", HTTPStatus: 200}},
+		{"done with its status", known("u", 0, metaStatus, "404"), crawl.WorkerResult{Status: "success", HTTPStatus: 404}},
+		{"fetched, and again by the plan", known("u", 1_000_000_060, metaStatus, "200"), crawl.WorkerResult{Status: "success", HTTPStatus: 200}},
+		{"busy", known("u", 1_000_000_060, metaStatus, "503"), crawl.WorkerResult{Status: "success", HTTPStatus: 503, RetryAfter: 60}},
+		{"no answer", known("u", 1_000_000_060, metaError, "timeout"), crawl.WorkerResult{Status: "error", Error: "timeout", RetryAfter: 60}},
+		{"a date without a status", known("u", 1_000_000_060), crawl.WorkerResult{Status: "error", Error: "the client wants to try again", RetryAfter: 60}},
+		{"in the past", known("u", 5), crawl.WorkerResult{Status: "error", Error: "the client wants to try again"}},
+		{"nonsense", known("u", 0, metaStatus, "99999999999999999999"), crawl.WorkerResult{Status: "success", HTTPStatus: 200}},
+		{"the end of time", known("u", 1<<64-1, metaError, "x"), crawl.WorkerResult{Status: "error", Error: "x", RetryAfter: time.Duration(math.MaxInt64).Seconds()}},
+	} {
+		c.want.URL = "u"
+		got := resultOf(c.item.GetKnown(), now)
+		if fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestQueries(t *testing.T) {
+	t.Parallel()
+	n := &node{}
+	c := dial(t, n, Options{})
+	ctx := t.Context()
+	ask := func(name string, want string, got fmt.Stringer, err error) {
+		t.Helper()
+		if text := strings.Join(strings.Fields(got.String()), " "); err != nil || text != want {
+			t.Errorf("%s: %s, %v; want %s", name, text, err, want)
+		}
+	}
+	nodes, err := c.ListNodes(ctx, &wire.Empty{})
+	ask("ListNodes", `values:"127.0.0.1:1"`, nodes, err)
+	crawls, err := c.ListCrawls(ctx, &wire.Local{})
+	ask("ListCrawls", `values:"DEFAULT"`, crawls, err)
+	queues, err := c.ListQueues(ctx, &wire.Pagination{Start: 1})
+	ask("ListQueues", `values:"b.example" start:1 size:1`, queues, err)
+	queues, err = c.ListQueues(ctx, &wire.Pagination{Start: 2, IncludeInactive: true})
+	ask("ListQueues", `values:"c.example" start:2 size:1`, queues, err)
+	st, err := c.GetStats(ctx, &wire.QueueWithinCrawlParams{})
+	if err != nil || st.GetSize() != 3 || st.GetInProcess() != 2 || st.GetNumberOfQueues() != 4 || st.GetCounts()["completed"] != 7 || st.GetCounts()["active_queues"] != 3 {
+		t.Errorf("GetStats: %v, %v", st, err)
+	}
+	if st, err = c.GetStats(ctx, &wire.QueueWithinCrawlParams{Key: "a.example"}); err != nil || st.GetSize() != 2 || st.GetNumberOfQueues() != 1 || st.GetCounts()["completed"] != 5 {
+		t.Errorf("GetStats of a host: %v, %v", st, err)
+	}
+	if st, err = c.GetStats(ctx, &wire.QueueWithinCrawlParams{Key: "nobody.example"}); err != nil || st.GetNumberOfQueues() != 0 {
+		t.Errorf("GetStats of an unknown host: %v, %v", st, err)
+	}
+	item, err := c.GetURLStatus(ctx, &wire.URLStatusRequest{Url: "http://a.example/queued"})
+	if err != nil || item.GetDiscovered().GetInfo().GetKey() != "a.example" {
+		t.Errorf("GetURLStatus: %v, %v", item, err)
+	}
+	if item, err = c.GetURLStatus(ctx, &wire.URLStatusRequest{Url: "http://a.example/done"}); err != nil || item.GetKnown().GetRefetchableFromDate() != 2_000_000_000 {
+		t.Errorf("GetURLStatus: %v, %v", item, err)
+	}
+	if _, err = c.GetURLStatus(ctx, &wire.URLStatusRequest{Url: "http://a.example/never"}); status.Code(err) != codes.NotFound {
+		t.Errorf("GetURLStatus of an unknown URL: %v", err)
+	}
+	x, yes := "x", true
+	n1, err := c.CountURLs(ctx, &wire.CountUrlParams{Filter: &x, Key: "a.example", IgnoreCase: &yes})
+	ask("CountURLs", "value:4", n1, err) // a.example has an x as well
+	x = "/X"
+	n1, err = c.CountURLs(ctx, &wire.CountUrlParams{Filter: &x})
+	ask("CountURLs", "value:1", n1, err)
+	n1, err = c.CountURLs(ctx, &wire.CountUrlParams{})
+	ask("CountURLs", "value:10", n1, err)
+	list, err := c.ListURLs(ctx, &wire.ListUrlParams{Start: 1, Size: 2})
+	if all := collect(t, list, err); len(all) != 2 || all[0].GetKnown().GetInfo().GetUrl() != "http://a.example/2" || all[1].GetKnown().GetInfo().GetUrl() != "http://a.example/X" {
+		t.Errorf("ListURLs: %v", all)
+	}
+}
+
+func TestActive(t *testing.T) {
+	t.Parallel()
+	n := &node{}
+	c := dial(t, n, Options{})
+	for _, want := range []bool{false, true} {
+		if _, err := c.SetActive(t.Context(), &wire.Active{State: want}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.GetActive(t.Context(), &wire.Local{}); err != nil || got.GetState() != want {
+			t.Errorf("active %v, %v; want %v", got, err, want)
+		}
+	}
+	if len(n.changes) != 2 || n.changes[0].New != crawl.ActionPause || n.changes[0].From != "127.0.0.1" {
+		t.Errorf("the audit log has %+v", n.changes)
+	}
+	if _, err := c.SetActive(t.Context(), &wire.Active{Local: true}); status.Code(err) != codes.Unimplemented {
+		t.Errorf("one node alone: %v", err)
+	}
+}
+
+// TestWhatIsNotThere has each call that is refused say what to do instead.
+func TestWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	c, ctx := dial(t, &node{}, Options{}), t.Context()
+	calls := map[string]func() error{
+		"BlockQueueUntil": func() error { _, err := c.BlockQueueUntil(ctx, &wire.BlockQueueParams{}); return err },
+		"SetDelay":        func() error { _, err := c.SetDelay(ctx, &wire.QueueDelayParams{}); return err },
+		"SetCrawlLimit":   func() error { _, err := c.SetCrawlLimit(ctx, &wire.CrawlLimitParams{}); return err },
+		"SetLogLevel":     func() error { _, err := c.SetLogLevel(ctx, &wire.LogLevelParams{}); return err },
+		"DeleteCrawl":     func() error { _, err := c.DeleteCrawl(ctx, &wire.DeleteCrawlMessage{}); return err },
+		"DeleteQueue":     func() error { _, err := c.DeleteQueue(ctx, &wire.QueueWithinCrawlParams{}); return err },
+		"PurgeURLs":       func() error { _, err := c.PurgeURLs(ctx, &wire.PurgeUrlParams{}); return err },
+		"GetURLs with a key": func() error {
+			s, err := c.GetURLs(ctx, &wire.GetParams{Key: "a.example"})
+			if err == nil {
+				_, err = s.Recv()
+			}
+			return err
+		},
+	}
+	for name, call := range calls {
+		if err := call(); status.Code(err) != codes.Unimplemented || strings.Contains(err.Error(), "not implemented") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAccess(t *testing.T) {
+	t.Parallel()
+	c := dial(t, &node{}, Options{Access: func(secret string) (crawl.Asker, error) {
+		switch secret {
+		case "read":
+			return crawl.Asker{ID: "r", Role: crawl.RoleRead}, nil
+		case "operate":
+			return crawl.Asker{ID: "o", Role: crawl.RoleOperate}, nil
+		}
+		return crawl.Asker{}, errors.New("no token")
+	}})
+	for secret, want := range map[string][2]codes.Code{"": {codes.Unauthenticated, codes.Unauthenticated}, "read": {codes.OK, codes.PermissionDenied}, "operate": {codes.OK, codes.OK}} {
+		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+secret)
+		_, err := c.GetStats(ctx, &wire.QueueWithinCrawlParams{})
+		s, serr := c.GetURLs(ctx, &wire.GetParams{})
+		if serr == nil {
+			if _, serr = s.Recv(); errors.Is(serr, io.EOF) {
+				serr = nil
+			}
+		}
+		if status.Code(err) != want[0] || status.Code(serr) != want[1] {
+			t.Errorf("with %q: %v and %v, want %v", secret, err, serr, want)
+		}
+	}
+}
+
+func TestGivenIsBounded(t *testing.T) {
+	t.Parallel()
+	g := newGiven()
+	g.most = 3
+	for i := range 5 {
+		g.put(fmt.Sprint(i), "l")
+	}
+	g.put("2", "again")
+	for url, want := range map[string]string{"0": "", "1": "", "2": "again", "3": "l", "4": "l"} {
+		if got := g.take(url); got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
+	if len(g.urls) != 0 || g.order.Len() != 0 {
+		t.Error("what was taken is still there")
+	}
+}
