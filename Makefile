@@ -119,13 +119,13 @@ $(BIN)/gotestsum: Makefile
 $(BIN)/govulncheck: Makefile
 	GOBIN=$(BIN) go install $(GOVULNCHECK) && touch $@
 
-generate: build ## the code behind peer/*.proto, the references in docs/, THIRD_PARTY_LICENSES
+generate: build ## the code behind the .proto files, the references in docs/, THIRD_PARTY_LICENSES
 	$(BIN)/crawlnode reference docs
 	go test ./api -run '^TestDocumentIsCommitted$$' -rewrite
 	GOBIN=$(BIN) go install $(PROTOC_GEN_GO)
 	GOBIN=$(BIN) go install $(PROTOC_GEN_GRPC)
 	@command -v protoc >/dev/null || { echo 'protoc is missing: apt-get install protobuf-compiler'; exit 1; }
-	PATH=$(BIN):$$PATH protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative peer/*.proto
+	PATH=$(BIN):$$PATH protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative peer/*.proto api/urlfrontier/wire/*.proto
 	go test -count=1 -run '^TestReferenceIsCurrent$$' ./metrics -write
 	.ci/licenses >THIRD_PARTY_LICENSES
 

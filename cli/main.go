@@ -190,7 +190,7 @@ func givenFlags(parsed *kong.Context) map[string]bool {
 
 // mayBeEmpty are the text flags for which an empty value makes sense: it clears what
 // the file or the environment sets.
-var mayBeEmpty = []string{"user-agent", "allow-net", "derive", "debug-addr"}
+var mayBeEmpty = []string{"user-agent", "allow-net", "derive", "debug-addr", "frontier-addr"}
 
 // emptyFlags lists the flags whose empty text is surely a mistake, most often of a
 // script whose variable is not set: a node would found a cluster of its own instead of

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"crawlnode/api"
+	"crawlnode/api/urlfrontier"
 	"crawlnode/cli/command"
 	"crawlnode/cli/seedlist"
 	"crawlnode/cli/seedwatch"
@@ -50,6 +51,7 @@ type session struct {
 
 	node     *node.Node
 	debug    net.Listener  // of --debug-addr; nil: none
+	frontier net.Listener  // of --frontier-addr; nil: none
 	leaving  chan struct{} // closed with the first signal that ends the node
 	log      *slog.Logger
 	level    *slog.LevelVar
@@ -60,12 +62,19 @@ type session struct {
 // run lives that life and returns the exit code.
 func (s *session) run(ctx context.Context) int {
 	s.log, s.level = newLogger(s.env, &s.cfg)
-	if addr := s.cfg.DebugAddr; addr != "" {
-		var err error
-		if s.debug, err = net.Listen("tcp", addr); err != nil {
-			return s.env.Fail(command.ExitUsage, "--debug-addr: %v: give a free address of this machine", err)
+	for _, l := range [...]struct {
+		flag, addr string
+		to         *net.Listener
+	}{{"debug-addr", s.cfg.DebugAddr, &s.debug}, {"frontier-addr", s.cfg.FrontierAddr, &s.frontier}} {
+		if l.addr == "" {
+			continue
 		}
-		defer func() { _ = s.debug.Close() }() // it was served until now, or never
+		listener, err := net.Listen("tcp", l.addr)
+		if err != nil {
+			return s.env.Fail(command.ExitUsage, "--%s: %v: give a free address of this machine", l.flag, err)
+		}
+		*l.to = listener
+		defer func() { _ = listener.Close() }() // it was served until now, or never
 	}
 	s.leaving = make(chan struct{})
 	stops, code := s.open()
@@ -114,6 +123,15 @@ func (s *session) runAll(ctx context.Context) error {
 		wg.Go(func() {
 			if err := api.Serve(around, s.debug, api.NewDebug(s.apiOptions())); err != nil {
 				s.log.Error("the listener of --debug-addr failed", "error", err)
+			}
+		})
+	}
+	if s.frontier != nil {
+		s.log.Info("the frontier is served by the URLFrontier protocol", "addr", s.frontier.Addr().String())
+		wg.Go(func() {
+			o := urlfrontier.Options{Access: s.node.Access(), TLS: s.node.APITLS(), Logger: s.log}
+			if err := urlfrontier.New(s.node, o).Serve(around, s.frontier); err != nil {
+				s.log.Error("the listener of --frontier-addr failed", "error", err)
 			}
 		})
 	}

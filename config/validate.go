@@ -70,7 +70,10 @@ func (c *Config) validateDNS() error {
 // validateAddresses checks the listening addresses, and that none is open to strangers by accident.
 func (c *Config) validateAddresses() error {
 	var problems, beyond []string
-	for _, l := range [...]struct{ flag, addr string }{{"http", c.HTTP}, {"gossip", c.Gossip}, {"rpc", c.RPC}} {
+	for _, l := range [...]struct{ flag, addr string }{{"http", c.HTTP}, {"gossip", c.Gossip}, {"rpc", c.RPC}, {"frontier-addr", c.FrontierAddr}} {
+		if l.flag == "frontier-addr" && l.addr == "" {
+			continue // it is off
+		}
 		if err := checkHostPort(l.addr, true); err != nil {
 			problems = append(problems, fmt.Sprintf("--%s: %v", l.flag, err))
 		} else if !IsLoopback(l.addr) {

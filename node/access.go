@@ -21,6 +21,14 @@ func (n *Node) HTTPListener() net.Listener {
 	return tls.NewListener(n.http, n.keys.ring.APITLS())
 }
 
+// APITLS is the identity of a listener for programs; nil without a cluster key: it speaks plain text.
+func (n *Node) APITLS() *tls.Config {
+	if n.keys.ring == nil {
+		return nil
+	}
+	return n.keys.ring.APITLS()
+}
+
 // Access judges what callers of the API show; nil without a cluster key.
 func (n *Node) Access() func(secret string) (crawl.Asker, error) {
 	if n.keys.ring == nil {

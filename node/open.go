@@ -345,5 +345,5 @@ func (n *Node) mayNotDial(at netip.AddrPort) error {
 // listeners are where this node listens, as host:port.
 func (n *Node) listeners() []string {
 	self := n.members.Self()
-	return []string{n.http.Addr().String(), n.rpc.Addr().String(), self.HTTP, self.RPC, self.Gossip, n.cfg.DebugAddr}
+	return []string{n.http.Addr().String(), n.rpc.Addr().String(), self.HTTP, self.RPC, self.Gossip, n.cfg.DebugAddr, n.cfg.FrontierAddr}
 }

@@ -173,7 +173,7 @@ func (s *Server) settle(ctx context.Context, known *wire.KnownURLItem, now time.
 	switch {
 	case err == nil && report.Processed > 0:
 		return wire.AckMessage_OK
-	case err == nil || refusedForGood(err):
+	case err == nil || errors.Is(err, crawl.ErrLeaseEnded) || refusedForGood(err):
 		return wire.AckMessage_SKIPPED
 	}
 	s.given.put(info.GetUrl(), lease) // it may be sent again
