@@ -70,7 +70,7 @@
 // document (joinCrawl).
 //
 // While it runs, three loops carry the state of the cluster to the parts: followViews (a view goes to handoff only when membership has said
-// whether it needs the full fence; a node that was excluded loses its permits and asks for the document again), followLease (no lease: all
+// whether it needs the full fence; a node that was excluded loses its permits and asks for the document again), dispatch.FollowLease (no lease: all
 // fetches end at once), and measure (totals, disk, heap, the end of a change of members).
 //
 // Run returns when all has ended, in this order: the fetchers, then everything that calls peers, the listener for other nodes, last the

@@ -6,6 +6,7 @@ import (
 
 	"crawlnode/node/datadir"
 	"crawlnode/node/disk"
+	"crawlnode/node/dispatch"
 )
 
 const (
@@ -46,7 +47,7 @@ func (n *Node) awaitEnd(over <-chan error) error {
 func (n *Node) abandon(wait time.Duration, what string) error {
 	n.closing.Store(true)
 	if e := n.engine.Load(); e != nil {
-		go e.dispatcher.EndAll(errNoLease) // it may never return
+		go e.dispatcher.EndAll(dispatch.ErrNoLease) // it may never return
 	}
 	_ = n.http.Close()
 	_ = n.rpc.Close()

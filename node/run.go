@@ -163,7 +163,7 @@ func (n *Node) lead(ctx context.Context) error {
 	group.Go(func() error { return n.revisitRun(ctx) })
 	group.Go(func() error { return n.measure(ctx) })
 	group.Go(func() error { return n.followViews(ctx, e) })
-	group.Go(func() error { return n.followLease(ctx, e) })
+	group.Go(func() error { return dispatch.FollowLease(ctx, n.members, e.dispatcher) })
 	group.Go(func() error { return n.joinCrawl(ctx) })
 	return group.Wait()
 }
@@ -266,41 +266,6 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 		}
 	}
 }
-
-// followLease stops all fetches the moment the lease ends, and lets them continue
-// when there is a new one (ownership rule 3).
-func (n *Node) followLease(ctx context.Context, e *engine) error {
-	had := true
-	for {
-		left := n.members.Lease()
-		switch {
-		case left <= 0 && had:
-			e.dispatcher.EndAll(errNoLease)
-		case left > 0 && !had:
-			e.dispatcher.Wake()
-		}
-		had = left > 0
-		again := time.NewTimer(min(max(left, leaseLook/4), leaseLook))
-		select {
-		case <-ctx.Done():
-			again.Stop()
-			return nil
-		case <-n.members.LeaseEnded():
-			// The new lease may be here already, and what was begun under the old one is void.
-			e.dispatcher.EndAll(errStoodStill)
-			had = false
-		case <-again.C:
-		}
-		again.Stop()
-	}
-}
-
-// leaseLook is how often the lease is looked at while it is long.
-const leaseLook = 200 * time.Millisecond
-
-var errStoodStill = errors.New("this machine stood still, and others may have taken over")
-
-var errNoLease = errors.New("this node has no lease: it cannot reach enough members")
 
 // joinCrawl takes the crawl document and the scope entries over from the other
 // members, before this node may judge a link or fetch a page, and again each time
