@@ -450,6 +450,10 @@ var table = []rule{
 		"it asks a node through the API, or an index that no node uses, which it makes of archives",
 	},
 	{
+		[]string{"cli/worker"}, []string{"api/client", "cli/command", "cli/remote", "crawl", "web/fetcher", "web/htmlparse", "web/simhash", "web/urlnorm"},
+		"a worker of a cluster: it knows the cluster through the client alone",
+	},
+	{
 		[]string{"cli/recrawl"}, []string{"api/client", "api/urllist", "cli/command", "cli/remote", "cli/seedlist", "crawl"},
 		"it reads a list and hands back what it read, through the API alone",
 	},

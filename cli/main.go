@@ -28,6 +28,7 @@ import (
 	"crawlnode/cli/searchverb"
 	"crawlnode/cli/stop"
 	"crawlnode/cli/warcfiles"
+	"crawlnode/cli/worker"
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
@@ -50,6 +51,7 @@ type grammar struct {
 	Scope      scopeVerbs           `cmd:"" help:"Try a URL against the scope."`
 	Export     export.Verbs         `cmd:"" help:"Write what the crawl has left behind."`
 	Replay     replay.Verb          `cmd:"" help:"Show archived pages in a browser, as they were, from the archive alone."`
+	Worker     worker.Verb          `cmd:"" help:"Fetch pages for a running cluster, as a worker."`
 	Graph      graph.Verbs          `cmd:"" help:"Compute what the links say of pages and hosts."`
 	Focus      focus.Verbs          `cmd:"" help:"Make the topic model of a focused crawl, and try it on pages."`
 	WARC       warcfiles.Verbs      `cmd:"" name:"warc" help:"List, extract and verify the records of WARC files."`

@@ -1,0 +1,125 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"time"
+
+	"crawlnode/api/client"
+	"crawlnode/cli/command"
+	"crawlnode/cli/remote"
+	"crawlnode/crawl"
+	"crawlnode/web/fetcher"
+)
+
+// Verb fetches pages for a running cluster.
+type Verb struct {
+	remote.Flags `embed:""`
+	WorkerID     string `name:"worker-id" group:"node" placeholder:"NAME" help:"Name of this worker (default: host name and process)."`
+	Fetchers     int    `group:"node" default:"64" placeholder:"N" help:"Concurrent fetches, 1 to 1000."`
+	ExitWhenDone bool   `name:"exit-when-done" group:"node" help:"Exit when the cluster's crawl has ended."`
+}
+
+// Help gives the examples of the verb and says what it does.
+func (*Verb) Help() string {
+	return command.Examples("crawlnode worker --addr 127.0.0.1:27295", "crawlnode worker --addr 127.0.0.1:27295 --fetchers 200 --exit-when-done") + `
+
+Fetches pages that the cluster leases, one of a host at a time, and reports their
+links. Any node can be asked; it gives out the hosts of all nodes. Start the nodes
+with --fetch off to leave all pages to workers. Pages are not archived. Addresses
+that are not public are fetched only where the crawl's --allow-net has them.
+
+It works until it is interrupted, or with --exit-when-done until the crawl has
+ended. docs/workers.md says how to write such a worker in any language.`
+}
+
+const (
+	// patience is how long one question for URLs waits.
+	patience = 5 * time.Second
+	// pause is how long the worker waits after a failed request.
+	pause = time.Second
+)
+
+// Run fetches until a signal comes.
+func (v *Verb) Run(ctx context.Context, env *command.Env) int {
+	if v.Fetchers < 1 || v.Fetchers > crawl.MaxLeaseBatch {
+		return env.Fail(command.ExitUsage, "--fetchers: %d is not from 1 to %d", v.Fetchers, crawl.MaxLeaseBatch)
+	}
+	if v.WorkerID == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			name = "worker"
+		}
+		v.WorkerID = fmt.Sprintf("%s-%d", name[:min(len(name), 100)], os.Getpid())
+	}
+	return v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+		f, err := newFetcher(ctx, c, v.Fetchers)
+		if err != nil {
+			return err
+		}
+		return v.work(ctx, env, c, f)
+	})
+}
+
+// newFetcher makes a fetcher with the crawl's settings.
+func newFetcher(ctx context.Context, c *client.Client, fetchers int) (*fetcher.Fetcher, error) {
+	report, err := c.CrawlConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var allowed []netip.Prefix
+	for _, text := range report.Settings.AllowNet {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("the crawl's allow_net: %w", err)
+		}
+		allowed = append(allowed, p)
+	}
+	return fetcher.New(fetcher.Options{UserAgent: report.Settings.UserAgent, MaxIdleConns: 4 * fetchers, TLSRecord: report.Settings.TLSVerify == "record",
+		Allowed: func(a netip.Addr) bool {
+			for _, p := range allowed {
+				if p.Contains(a.Unmap()) {
+					return true
+				}
+			}
+			return false
+		}}), nil
+}
+
+// work asks for URLs, fetches them and reports, until ctx ends.
+func (v *Verb) work(ctx context.Context, env *command.Env, c *client.Client, f pageFetcher) error {
+	pages := 0
+	defer func() { fmt.Fprintf(env.Stdout, "worker: %d URLs fetched\n", pages) }()
+	for ctx.Err() == nil {
+		lease, err := c.NextURLs(ctx, crawl.NextQuery{Worker: v.WorkerID, Most: v.Fetchers, Wait: patience})
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil
+		case err != nil && !passes(err):
+			return err
+		case err != nil:
+			crawl.Wait(ctx, pause)
+		case len(lease.URLs) > 0:
+			b := &batch{fetcher: f, send: c.SendResults, lease: lease}
+			n, err := b.run(context.WithoutCancel(ctx)) // what was leased is reported
+			if pages += n; err != nil {
+				return err
+			}
+		case v.ExitWhenDone && lease.CrawlState == crawl.CrawlFinished:
+			return nil
+		}
+	}
+	return nil
+}
+
+// passes reports whether a failed request may succeed later: nobody answers, or the node asks to wait.
+func passes(err error) bool {
+	if failed := (*client.Error)(nil); errors.As(err, &failed) {
+		return failed.Code == http.StatusTooManyRequests || failed.Code >= http.StatusInternalServerError
+	}
+	return true
+}
