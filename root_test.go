@@ -356,6 +356,10 @@ var table = []rule{
 		"it brings documents into the node's index and asks those of all nodes; calls and rules are functions that it is given",
 	},
 	{
+		[]string{"node/rendering"}, []string{"crawl", "node/dispatch", "pipeline", "ring", "web/htmlparse", "web/render", "web/scope", "web/urlnorm"},
+		"it shows pages to the browser and has what they ask for fetched in the hosts' turns; who holds a host is a function that it is given",
+	},
+	{
 		[]string{"node/ranking"}, []string{"crawl", "frontier", "frontier/cash", "frontier/commit", "frontier/layout", "frontier/order", "handoff", "importance", "peer", "web/urlnorm"},
 		"it carries credits between partitions; what they are worth is package importance's",
 	},

@@ -160,7 +160,7 @@ var words = map[string][]any{
 	"ActionReport.state":        crawlStates,
 	"CrawlStatus.finish_reason": finishReasons,
 	"CrawlReport.finish_reason": finishReasons,
-	"BottleneckStatus.cause":    {crawl.BottleneckPoliteness, crawl.BottleneckFetchers, crawl.BottleneckCPU, crawl.BottleneckDNS, crawl.BottleneckDisk, crawl.BottleneckHandoff, crawl.BottleneckNothingDue, crawl.BottleneckIndex, crawl.BottleneckNone},
+	"BottleneckStatus.cause":    {crawl.BottleneckPoliteness, crawl.BottleneckFetchers, crawl.BottleneckCPU, crawl.BottleneckDNS, crawl.BottleneckDisk, crawl.BottleneckHandoff, crawl.BottleneckNothingDue, crawl.BottleneckIndex, crawl.BottleneckRender, crawl.BottleneckNone},
 	"PartitionReport.state":     {crawl.PartitionHeld, crawl.PartitionMoving, crawl.PartitionFrozen, crawl.PartitionPromoting, crawl.PartitionOffline, crawl.PartitionUnknown},
 	"RobotsReport.verdict":      {crawl.RobotsSaysAllowed, crawl.RobotsSaysForbidden, crawl.RobotsSaysUnreachable, crawl.RobotsSaysUnknown},
 	"HostReport.state":          {crawl.HostIdle, crawl.HostParked, crawl.HostLoading, crawl.HostWaiting, crawl.HostReady, crawl.HostInFlight, crawl.HostBackoff, crawl.HostFrozen, crawl.HostHeld, crawl.HostOverShare},

@@ -23,6 +23,7 @@ type crawlVerb struct {
 	Politeness      config.Politeness `embed:""`
 	Output          config.Output     `embed:""`
 	Limits          config.Limits     `embed:""`
+	Rendering       config.Rendering  `embed:""`
 	Files           string            `name:"output" group:"output" placeholder:"DIR" help:"When the crawl has ended, also write the pages as files to this folder, with relative links and a manifest."`
 	Again           bool              `group:"scope" help:"Fetch the seeds once more that an earlier run has fetched, and follow what is new there."`
 }
@@ -41,7 +42,7 @@ func (*crawlVerb) Help() string {
 }
 
 func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
-	flags := config.Config{Node: v.Node, Scope: v.Scope, Politeness: v.Politeness, Output: v.Output, Limits: v.Limits}
+	flags := config.Config{Node: v.Node, Scope: v.Scope, Politeness: v.Politeness, Output: v.Output, Limits: v.Limits, Rendering: v.Rendering}
 	flags.ExitWhenDone = true
 	flags.Recrawl = crawl.RecrawlOff // one pass, whatever the environment says
 	flags.Seeds = append(flags.Seeds, v.URLs...)

@@ -21,6 +21,7 @@ type Config struct {
 	Output     `embed:""`
 	Limits     `embed:""`
 	Revisits   `embed:""`
+	Rendering  `embed:""`
 }
 
 // Node has the settings of this process alone.

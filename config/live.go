@@ -18,6 +18,7 @@ var live = []string{
 	"scope", "include", "exclude", "assets", "focus", "focus-min", "max-depth", "max-pages", "max-pages-per-host", "max-duration", "max-body",
 	"delay", "ip-delay", "user-agent", "contact", "robots", "tls-verify", "allow-net", "priority", "index",
 	"recrawl", "recrawl-interval", "recrawl-min", "recrawl-max", "recrawl-share", "recrawl-changed",
+	"render", "render-match", "render-screenshot",
 }
 
 // foundersOnly are the flags of the crawl's settings that cannot.
@@ -47,6 +48,7 @@ func Report(s *crawl.Settings) crawl.SettingsReport {
 		Delay: c.Delay.String(), UserAgent: s.UserAgent, Contact: c.Contact, Robots: c.Robots, TLSVerify: c.TLSVerify,
 		AllowNet: []string{}, Store: c.Store, Index: c.Index, Priority: c.Priority, Recrawl: c.Recrawl, RecrawlInterval: shortDuration(c.RecrawlInterval),
 		RecrawlMin: shortDuration(c.RecrawlMin), RecrawlMax: shortDuration(c.RecrawlMax), RecrawlShare: c.RecrawlShare, RecrawlChanged: c.RecrawlChanged,
+		Render: c.Render, RenderMatch: orEmpty(c.RenderMatch), RenderScreenshot: c.RenderScreenshot,
 	}
 	if c.IPDelay != nil {
 		text := c.IPDelay.String()
@@ -86,6 +88,7 @@ func ofSettings(s *crawl.Settings, version string) Config {
 	c.Delay, c.IPDelay, c.Contact, c.AllowNet = s.Delay, s.IPDelay, s.Contact, slices.Clone(s.AllowNet)
 	c.Robots, c.TLSVerify, c.Store = word(s.RobotsIgnore, "obey", "ignore"), word(s.TLSRecord, "strict", "record"), word(s.Archive, "none", "warc")
 	c.Index = word(s.Index, "off", "on")
+	c.Render, c.RenderMatch, c.RenderScreenshot = cmp.Or(s.Render, crawl.RenderOff), slices.Clone(s.RenderMatch), s.RenderScreenshot
 	c.Priority, c.Revisits = cmp.Or(s.Priority, c.Priority), revisitsOf(s)
 	own := c.userAgent(version)
 	name, rest, _ := strings.Cut(own, " ")
@@ -153,7 +156,7 @@ func Change(s *crawl.Settings, changes map[string]json.RawMessage, version strin
 
 // liveProblems lists the problems of the crawl's settings, by field.
 func (c *Config) liveProblems(named map[string]bool) []crawl.FieldError {
-	err := errors.Join(c.validateScope(), c.validatePoliteness(), c.validateOutputAndLimits(), c.validateRevisits())
+	err := errors.Join(c.validateScope(), c.validatePoliteness(), c.validateOutputAndLimits(), c.validateRevisits(), c.validateRender())
 	if err == nil && c.Contact == "" && len(c.AllowNet) == 0 && (named["contact"] || named["allow-net"]) {
 		err = errors.New("--contact: is required to crawl anything outside --allow-net: give a contact for site owners")
 	}

@@ -42,6 +42,10 @@ func (c *Config) Settings(version string) crawl.Settings {
 		s.Priority = c.Priority
 	}
 	c.Revisits.addTo(&s)
+	if s.Render = c.Render; s.Render == crawl.RenderOff {
+		s.Render = "" // as older nodes have it
+	}
+	s.RenderMatch, s.RenderScreenshot = slices.Clone(c.RenderMatch), c.RenderScreenshot
 	return s
 }
 

@@ -39,6 +39,7 @@ func (c *Config) Validate() error {
 		c.validatePoliteness(),
 		c.validateOutputAndLimits(),
 		c.validateRevisits(),
+		c.validateRender(),
 		c.validateTraces(),
 		c.validateWorkers(),
 	)

@@ -49,4 +49,13 @@ type Capture struct {
 	// the same (Settings.TLSRecord); else "". The response record has it in the field
 	// Crawlnode-Certificate-Error.
 	Certificate string
+	// Resources are made of the answer, such as the page as a browser shows it. Each is a resource record that refers to the response.
+	Resources []Resource
+}
+
+// Resource is content that no server has sent in this form.
+type Resource struct {
+	At          time.Time
+	ContentType string // with parameters
+	Body        []byte
 }

@@ -47,9 +47,10 @@ const (
 	ViaSitemapFile            // it is itself a sitemap file, not a page
 	ViaRobots                 // another host's robots.txt redirects to it; never written to disk
 	ViaGuess                  // a person named it without a scheme: https is tried, then http
+	ViaPart                   // a page that is shown to a browser asks for it; never written to disk
 )
 
-var viaNames = [...]string{"link", "seed", "redirect", "sitemap", "asset", "sitemap_file", "robots", "guess"}
+var viaNames = [...]string{"link", "seed", "redirect", "sitemap", "asset", "sitemap_file", "robots", "guess", "part"}
 
 func (v Via) String() string {
 	if int(v) < len(viaNames) {
@@ -57,6 +58,10 @@ func (v Via) String() string {
 	}
 	return "via(" + strconv.Itoa(int(v)) + ")"
 }
+
+// Errand reports whether the fetch is for somebody who waits for the answer: it is in no queue on disk, and what it
+// brings is neither stored nor counted as a page.
+func (v Via) Errand() bool { return v == ViaRobots || v == ViaPart }
 
 // Named reports whether a person named the URL: it is a seed.
 func (v Via) Named() bool { return v == ViaSeed || v == ViaGuess }

@@ -56,6 +56,7 @@ type Response struct {
 	Bytes      int64         // of the payload
 	RetryAfter time.Duration // requested by the server; 0 without one
 	Robots     *Robots       // with RobotsFetched, and with HostFailed by robots
+	HoldPages  time.Duration // with Aborted: the host gets no visit but errands for so long
 }
 
 // ArchiveRef is the position of a capture. The zero value: nothing was stored.
@@ -118,6 +119,10 @@ type Outcome struct {
 	Robots *Robots
 	// Answer is the fetched file of another host's robots.txt, with ViaRobots.
 	Answer *RobotsAnswer
+	// Part is what a page shown to a browser has asked for, with ViaPart.
+	Part *Part
+	// Rendering says whether the page was shown to a browser, and why; nil: nobody asked.
+	Rendering *Rendering
 	// IsSitemap says that the answer was read as a sitemap file: it is counted separately and is
 	// not a page.
 	IsSitemap bool

@@ -35,6 +35,7 @@ type NodeBlock struct {
 	Output           OutputStatus  `json:"output"`
 	Index            *IndexBlock   `json:"index,omitempty"` // nil: it is off
 	Workers          WorkersStatus `json:"workers"`
+	Render           *RenderBlock  `json:"render,omitempty"` // nil: it is off
 	BytesInPerSecond float64       `json:"bytes_in_per_second"`
 	Handoff          HandoffStatus `json:"handoff"`
 	UnderReplicated  int           `json:"under_replicated"` // of the partitions that it holds

@@ -38,6 +38,10 @@ type Settings struct {
 	RecrawlChanged  string        `json:"recrawl_changed,omitempty"` // "", which is RecrawlText, or RecrawlPayload
 	Priority        string        `json:"priority,omitempty"`        // "", the default, or weights as importance.ParseWeights reads them
 	Index           bool          `json:"index,omitempty"`           // pages are indexed for search
+	// Pages that are shown to a browser (package node/rendering). Render is "", which is RenderOff, or one of the modes.
+	Render           string   `json:"render,omitempty"`
+	RenderMatch      []string `json:"render_match,omitempty"` // patterns as Include has them
+	RenderScreenshot bool     `json:"render_screenshot,omitempty"`
 }
 
 // The modes of Settings.Recrawl.
@@ -52,6 +56,16 @@ const (
 	RecrawlText    = "text"    // the text differs by more than a near-duplicate does
 	RecrawlPayload = "payload" // any byte differs
 )
+
+// The modes of Settings.Render. Pages that match Settings.RenderMatch are shown to a browser in all but RenderOff.
+const (
+	RenderOff  = "off"
+	RenderAuto = "auto" // those that seem to need it
+	RenderAll  = "all"  // each HTML page; with Settings.RenderMatch those that match
+)
+
+// Renders reports whether pages are shown to a browser.
+func (s *Settings) Renders() bool { return s.Render == RenderAuto || s.Render == RenderAll }
 
 // RecrawlFloor is the shortest time between two visits of a page outside AllowNet.
 const RecrawlFloor = time.Minute

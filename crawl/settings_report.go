@@ -26,34 +26,37 @@ type CrawlReport struct {
 // SettingsReport has the crawl's settings, with the names and values of the command line, but _ for
 // -. All except Store and Normalize can be changed while the crawl runs.
 type SettingsReport struct {
-	Scope           string      `json:"scope"` // page, prefix, host, domain or any
-	Include         []string    `json:"include"`
-	Exclude         []string    `json:"exclude"`
-	Assets          AssetPolicy `json:"assets"`             // off, same-host or any
-	Normalize       []string    `json:"normalize"`          // rules that make URLs equal; fixed when the crawl is founded
-	Focus           string      `json:"focus"`              // name and digest of the topic model; "": none
-	FocusMin        float64     `json:"focus_min"`          // pages with a lower score pass no links on
-	MaxDepth        int         `json:"max_depth"`          // 0: no bound, as with all limits but max_body
-	MaxPages        int64       `json:"max_pages"`          // of the whole cluster
-	MaxPagesPerHost int64       `json:"max_pages_per_host"` //
-	MaxDuration     string      `json:"max_duration"`       // such as 2h30m0s
-	MaxBody         string      `json:"max_body"`           // such as 10MiB
-	Delay           string      `json:"delay"`              // such as 1s
-	IPDelay         *string     `json:"ip_delay"`           // null: 200ms outside allow_net, 0 inside
-	UserAgent       string      `json:"user_agent"`
-	Contact         string      `json:"contact"`
-	Robots          string      `json:"robots"`     // obey or ignore, which applies inside allow_net only
-	TLSVerify       string      `json:"tls_verify"` // strict or record
-	AllowNet        []string    `json:"allow_net"`
-	Store           string      `json:"store"`            // warc or none; fixed when a node starts
-	Index           string      `json:"index"`            // off or on
-	Priority        string      `json:"priority"`         // weights, such as depth=1
-	Recrawl         string      `json:"recrawl"`          // off, fixed or adaptive
-	RecrawlInterval string      `json:"recrawl_interval"` // such as 7d
-	RecrawlMin      string      `json:"recrawl_min"`
-	RecrawlMax      string      `json:"recrawl_max"`
-	RecrawlShare    float64     `json:"recrawl_share"`   // above 0, at most 1
-	RecrawlChanged  string      `json:"recrawl_changed"` // text or payload
+	Scope            string      `json:"scope"` // page, prefix, host, domain or any
+	Include          []string    `json:"include"`
+	Exclude          []string    `json:"exclude"`
+	Assets           AssetPolicy `json:"assets"`             // off, same-host or any
+	Normalize        []string    `json:"normalize"`          // rules that make URLs equal; fixed when the crawl is founded
+	Focus            string      `json:"focus"`              // name and digest of the topic model; "": none
+	FocusMin         float64     `json:"focus_min"`          // pages with a lower score pass no links on
+	MaxDepth         int         `json:"max_depth"`          // 0: no bound, as with all limits but max_body
+	MaxPages         int64       `json:"max_pages"`          // of the whole cluster
+	MaxPagesPerHost  int64       `json:"max_pages_per_host"` //
+	MaxDuration      string      `json:"max_duration"`       // such as 2h30m0s
+	MaxBody          string      `json:"max_body"`           // such as 10MiB
+	Delay            string      `json:"delay"`              // such as 1s
+	IPDelay          *string     `json:"ip_delay"`           // null: 200ms outside allow_net, 0 inside
+	UserAgent        string      `json:"user_agent"`
+	Contact          string      `json:"contact"`
+	Robots           string      `json:"robots"`     // obey or ignore, which applies inside allow_net only
+	TLSVerify        string      `json:"tls_verify"` // strict or record
+	AllowNet         []string    `json:"allow_net"`
+	Store            string      `json:"store"`             // warc or none; fixed when a node starts
+	Index            string      `json:"index"`             // off or on
+	Render           string      `json:"render"`            // off, auto or all
+	RenderMatch      []string    `json:"render_match"`      // patterns
+	RenderScreenshot bool        `json:"render_screenshot"` // a picture of each rendered page is archived
+	Priority         string      `json:"priority"`          // weights, such as depth=1
+	Recrawl          string      `json:"recrawl"`           // off, fixed or adaptive
+	RecrawlInterval  string      `json:"recrawl_interval"`  // such as 7d
+	RecrawlMin       string      `json:"recrawl_min"`
+	RecrawlMax       string      `json:"recrawl_max"`
+	RecrawlShare     float64     `json:"recrawl_share"`   // above 0, at most 1
+	RecrawlChanged   string      `json:"recrawl_changed"` // text or payload
 }
 
 // CrawlChange is the body of PUT /api/v1/crawl: the named settings change and the others stay.

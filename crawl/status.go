@@ -23,6 +23,7 @@ type Status struct {
 	Freshness  FreshnessStatus  `json:"freshness"`
 	Index      IndexStatus      `json:"index"`
 	Workers    WorkersStatus    `json:"workers"`
+	Render     RenderStatus     `json:"render"`
 	Nodes      []NodeStatus     `json:"nodes"` // by name, then id
 }
 
@@ -93,11 +94,13 @@ const (
 	ReasonOverdue         = "revisits_overdue"    // warn: due pages have waited for long
 	ReasonSinkFails       = "sink_fails"          // warn: a sink takes no results; they wait on disk
 	ReasonUploadFails     = "upload_fails"        // warn: the object store takes no files; they wait on disk
+	ReasonNoBrowser       = "no_browser"          // warn: a node takes pages as they were fetched
+	ReasonNoSandbox       = "browser_no_sandbox"  // warn: a browser runs as root, without its sandbox
 )
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails}
+	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails, ReasonNoBrowser, ReasonNoSandbox}
 
 // HealthReason is one problem that needs attention.
 type HealthReason struct {
@@ -362,6 +365,7 @@ const (
 	BottleneckHandoff    = "handoff"
 	BottleneckNothingDue = "nothing_due" // every known page was fetched, and none is due again
 	BottleneckIndex      = "index"       // the processors are busy, and the index is behind
+	BottleneckRender     = "render"      // pages wait for a browser
 	BottleneckNone       = "none"
 )
 

@@ -56,6 +56,7 @@ type Sample struct {
 	Revisits Revisits
 	Index    Index
 	Upload   Upload
+	Render   Render
 
 	// Archive, derived outputs and disk.
 	WARCFiles         int64 // gauge
@@ -111,6 +112,13 @@ type Upload struct {
 	Queued, Bytes *int64
 	Behind        *float64 // seconds
 	Failed        int64
+}
+
+// Render is the browser of this node; nil is not known: no page is shown to one.
+type Render struct {
+	Queued, Busy, Max                                *int64
+	Pages, Failed, Timeouts, Restarts, Refused, Hits int64
+	Seconds                                          Histogram
 }
 
 // Revisits are the visits of known pages. All but Total are gauges; nil is not known, or without revisits.

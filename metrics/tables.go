@@ -64,7 +64,7 @@ func known[N int64 | float64](field func(*Sample) *N) func(*Sample) (float64, bo
 
 // singles are all metrics without labels.
 func singles() []single {
-	return slices.Concat(engineSingles(), revisitSingles(), indexSingles(), uploadSingles(), nodeSingles())
+	return slices.Concat(engineSingles(), revisitSingles(), indexSingles(), uploadSingles(), renderSingles(), nodeSingles())
 }
 
 // engineSingles are the figures of fetching and of the frontier.
@@ -125,6 +125,21 @@ func indexSingles() []single {
 	}
 }
 
+// renderSingles are the figures of the browser.
+func renderSingles() []single {
+	return []single{
+		{"render_queued", "Pages that wait for this node's browser. Missing while no page is shown to one, as the next two.", gauge, known(func(s *Sample) *int64 { return s.Render.Queued })},
+		{"render_busy", "Pages in this node's browser.", gauge, known(func(s *Sample) *int64 { return s.Render.Busy })},
+		{"render_max", "Pages that can be in this node's browser at one time.", gauge, known(func(s *Sample) *int64 { return s.Render.Max })},
+		{"render_pages_total", "Pages that this node's browser has shown.", counter, count(func(s *Sample) int64 { return s.Render.Pages })},
+		{"render_failed_total", "Pages that it could not show; they were taken as they were fetched.", counter, count(func(s *Sample) int64 { return s.Render.Failed })},
+		{"render_timeouts_total", "Pages that were read at their time limit, or could not be read then.", counter, count(func(s *Sample) int64 { return s.Render.Timeouts })},
+		{"render_restarts_total", "Browsers that were started after the first one.", counter, count(func(s *Sample) int64 { return s.Render.Restarts })},
+		{"render_refused_requests_total", "Requests of pages in the browser that were refused.", counter, count(func(s *Sample) int64 { return s.Render.Refused })},
+		{"render_cache_hits_total", "Requests of pages in the browser that were answered without a request to a web server.", counter, count(func(s *Sample) int64 { return s.Render.Hits })},
+	}
+}
+
 // nodeSingles are the figures of the node in its cluster and of its disk.
 func nodeSingles() []single {
 	return []single{
@@ -174,6 +189,7 @@ func distributions() []distribution {
 		{"response_duration_seconds", "Time from a request to the end of its response; the sum is estimated from the buckets.", func(s *Sample) *Histogram { return &s.Latency }},
 		{"dns_lookup_duration_seconds", "Time of a name look-up that was not answered from memory.", func(s *Sample) *Histogram { return &s.DNSLatency }},
 		{"frontier_commit_duration_seconds", "Time to write one group of changes to the store.", func(s *Sample) *Histogram { return &s.Commit }},
+		{"render_duration_seconds", "Time that a page took in this node's browser.", func(s *Sample) *Histogram { return &s.Render.Seconds }},
 		{"handoff_pause_duration_seconds", "Time during which no node crawled the hosts of a partition that this node handed over.", func(s *Sample) *Histogram { return &s.HandoffPause }},
 	}
 }

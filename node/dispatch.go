@@ -28,6 +28,7 @@ func (n *Node) newDispatcher(t *addresses.Turns) *dispatch.Dispatcher {
 	d := dispatch.New(dispatch.Options{
 		Store: n.front, Resolver: egress.NewResolver(n.egress, n.dns, n.settings),
 		Turns:      t,
+		Parts:      n.renderer.Parts,
 		Settings:   n.settings,
 		Refuse:     n.refuse,
 		Excluded:   n.excludes,
@@ -82,7 +83,7 @@ func (n *Node) newContents() *contents.Index {
 // excludes reports whether an item was admitted before the settings excluded it.
 func (n *Node) excludes(it *crawl.Item) bool {
 	b := n.doc.Current()
-	return b.Doc.Rejudge && it.Via != crawl.ViaRobots && b.Rules.Excludes(it.URL)
+	return b.Doc.Rejudge && !it.Via.Errand() && b.Rules.Excludes(it.URL)
 }
 
 // mayFetch reports whether a host of p may be requested now.
@@ -146,7 +147,7 @@ func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 		MaxIdleConns: 4 * n.cfg.Fetchers, LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: n.mayDial, Denied: n.mayNotDial,
 		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.Fetcher()})
 	return n.tracePages(pipeline.Options{Workers: n.cfg.Fetchers, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Deriver: n.outputs.Deriver(), Fetcher: f, Elsewhere: n.elsewhere, Keeper: n, Rules: n.pipelineRules, Log: n.log,
-		NoFingerprints: n.bare, Documents: new(indexer.Maker)})
+		NoFingerprints: n.bare, Documents: new(indexer.Maker), Renderer: n.renderer})
 }
 
 // pipelineRules is the present rulebook in the pipeline's words.

@@ -46,6 +46,7 @@
 //	outputs    archive and derived files                                        open.go, dispatch.go
 //	preflight  what a start would meet                                          (used by the verbs)
 //	ranking    importance by links: credits between partitions                  ranking.go
+//	rendering  pages that a browser shows                                       rendering.go
 //	report     what this node says of itself: block, health, metrics            status.go
 //	resources  heap, processor time                                             open.go, status.go
 //	revisits   when known pages are visited again                               revisits.go
@@ -118,6 +119,8 @@
 //	names to resolve         hosts in memory; 64 look-ups, fewer if a server limits us; not needed
 //	queries of a server      64 or its window; look-ups wait or ask the next server; not needed
 //	robots fetches           1,024, 16 of a host, answers of 16 MiB; asked again; not needed
+//	pages for the browser    8 a renderer, half of the fetchers; their hosts wait; not needed
+//	parts of those pages     1,024, 64 of a host, answers of --memory / 16; refused; not needed
 //	copies to delete         256 MiB; no copy begins to arrive; always in the frontier
 //
 // From a fetch to the disk:

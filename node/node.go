@@ -36,6 +36,7 @@ import (
 	"crawlnode/node/orders"
 	"crawlnode/node/outputs"
 	"crawlnode/node/ranking"
+	"crawlnode/node/rendering"
 	"crawlnode/node/report"
 	"crawlnode/node/resources"
 	"crawlnode/node/revisits"
@@ -140,6 +141,7 @@ type Node struct {
 	ranking   *ranking.Keeper
 	indexer   *indexer.Indexer
 	searcher  *indexer.Searcher
+	renderer  *rendering.Renderer
 	inspector *inspect.Inspector
 	contents  *contents.Index
 	elsewhere *dispatch.Elsewhere

@@ -117,6 +117,9 @@ func Open(o Options) (_ *Node, err error) {
 	n.openIndexer()
 	n.openWorkers()
 	n.contents, n.elsewhere = n.newContents(), n.newElsewhere()
+	if err = n.openRenderer(); err != nil {
+		return nil, err
+	}
 	n.openReport()
 	n.openDrain()
 	n.egress = egress.New(egress.Options{Deny: n.cfg.DenyNet, Allow: n.cfg.AllowNet, Ports: n.cfg.AllowPorts, Listeners: n.listeners(), Interfaces: n.network == nil})
@@ -289,6 +292,9 @@ func (c caller) Call(ctx context.Context, to membership.Member, payload []byte) 
 // each other. It is safe after a half-done Open.
 func (n *Node) close() {
 	var errs []error
+	if n.renderer != nil {
+		n.renderer.Close()
+	}
 	if n.contents != nil {
 		n.contents.Close()
 	}

@@ -122,6 +122,7 @@ type finds struct {
 	// fingerprints says that the archive needs the SimHash of texts. The deriver may need it too.
 	fingerprints bool
 	masked       []byte // memory for prints
+	shown        *Shown // the page as a browser showed it; nil: as it was fetched
 	// complete: no scope entry is missing, so a refusal is final.
 	complete bool
 	// topic is the page's score and anchor the text of the current link, with Rules.Focus.
@@ -155,7 +156,7 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	clear(w.seen)
 	f := &finds{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, skipped: w.skipped[:0],
 		fingerprints: rules.Settings.Archive && !w.p.o.NoFingerprints, complete: w.complete}
-	f.masked = w.masked
+	f.masked, f.shown = w.masked, w.shown
 	defer func() { w.skipped, w.masked = f.skipped, f.masked }()
 	f.seen[v.Item.URL.String()] = struct{}{} // a link to the page itself is ignored
 	o.NoIndex, _ = directives(resp)
@@ -290,6 +291,9 @@ func wantsEntry(t *crawl.Target, rules *Rules) (scope.Verdict, bool) {
 // page takes the links of an HTML page, unless the page asks that they are not followed.
 func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
 	doc := htmlparse.ParseWith(f.options(), resp.Body, resp.ContentType, f.v.Item.URL)
+	if f.shown != nil {
+		doc.Text = f.shown.text()
+	}
 	f.o.LinksFound += doc.LinksFound
 	f.o.Skipped[crawl.SkipInvalid] += int64(doc.Invalid)
 	f.o.Skipped[crawl.SkipTooLong] += int64(doc.TooLong)
@@ -310,6 +314,9 @@ func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
 		case !l.Asset() || f.rules.Settings.Assets:
 			f.skip(l.URL, viaOf(l), why)
 		}
+	}
+	if f.shown != nil {
+		f.shown.take(f, &doc, follow, why)
 	}
 	if f.rules.Settings.Assets && follow {
 		f.hiddenParts(resp.Body, &doc)

@@ -112,6 +112,8 @@ type Rules struct {
 	Seeds    *scope.Seeds
 	// Normalize are the Settings' rules for URLs that are one page. Found URLs are stored as they make them.
 	Normalize normalize.Rules
+	// RenderMatch admits the pages that Settings.RenderMatch names; nil without Settings.Renders.
+	RenderMatch *scope.Rules
 	// Focus judges pages and links by the topic of Settings.Focus. Nil: there is none, at no cost.
 	Focus Focus
 	// Rejudge says that the scope has changed since the first URLs were admitted. A queued URL is
@@ -140,6 +142,8 @@ type Options struct {
 	Deriver Deriver
 	// Documents makes what the index needs of pages. Nil: no page is indexed.
 	Documents Documents
+	// Renderer shows pages to a browser. Nil: there is none, at no cost.
+	Renderer Renderer
 	// NoFingerprints skips the SimHash of texts when only the archive would use it.
 	NoFingerprints bool
 	// Log reports pages that made a parser panic. Nil: no reports.
@@ -157,6 +161,9 @@ type Pipeline struct {
 	// pages a second and double the latency of /status.
 	backlog *backlog
 	busy    atomic.Int64
+
+	running context.Context // Run's
+	showing *errgroup.Group // the workers, and the pages that a browser shows
 }
 
 // New makes a Pipeline.
@@ -177,6 +184,7 @@ func (p *Pipeline) Busy() int { return int(p.busy.Load()) }
 // because storage failed. The error is nil except in the last case.
 func (p *Pipeline) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
+	p.showing, p.running = g, ctx
 	defer context.AfterFunc(ctx, p.backlog.wakeAll)()
 	for range p.o.Workers {
 		g.Go(func() error { return p.work(ctx) })

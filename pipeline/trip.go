@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"crypto/sha1"
 	"errors"
 	"fmt"
 	"net/http"
@@ -25,6 +24,7 @@ type worker struct {
 	complete bool
 	// skipped are those links that were not taken and that the log shows.
 	skipped []crawl.Skip
+	shown   *Shown // the current page as a browser showed it; nil: as it was fetched
 	masked  []byte // the text of the current page without its numbers
 }
 
@@ -68,7 +68,10 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 			return w.refuse(keep, v, r, o)
 		}
 	}
-	return w.page(keep, fetching, v, rules)
+	if v.Item.Via == crawl.ViaPart {
+		return w.part(keep, fetching, v, rules)
+	}
+	return w.page(keep, fetching, takeBack, v, rules)
 }
 
 // prepare waits until links, or the item itself, can be judged, if that may be soon.
@@ -104,7 +107,7 @@ func (w *worker) unprepared(ctx context.Context, v crawl.Visit, err error) error
 
 // outOfScope judges an item again that was admitted under older rules.
 func outOfScope(v *crawl.Visit, rules *Rules) (o crawl.Outcome, out bool) {
-	if !rules.Rejudge || v.Item.Via == crawl.ViaRobots {
+	if !rules.Rejudge || v.Item.Via.Errand() {
 		return o, false
 	}
 	verdict := judgeItem(&v.Item, rules)
@@ -167,18 +170,22 @@ func (w *worker) forbidden(v crawl.Visit) (r crawl.Response, o crawl.Outcome, re
 }
 
 // page fetches the item or hands it out, releases the host, and then does the rest.
-func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rules) error {
+func (w *worker) page(keep, fetching context.Context, takeBack context.CancelCauseFunc, v crawl.Visit, rules *Rules) error {
 	if w.p.o.Handout != nil && v.Item.Via != crawl.ViaSitemapFile {
 		return w.handOut(keep, v)
+	}
+	place, pause := w.reserve(&v, rules)
+	if pause > 0 {
+		return w.noPlace(keep, v, pause)
 	}
 	at := time.Now()
 	resp, err := w.p.o.Fetcher.Do(fetching, w.request(v.Item.URL, v, rules))
 	if err != nil {
+		leave(place)
 		r, o := failure(err, v.Host, at)
 		fallBack(err, &v, rules, &r, &o)
 		return w.finish(keep, v, r, o)
 	}
-	defer resp.Release()
 	o := answered(v, resp)
 	if rules.Settings.Revisits() {
 		o.MaxAge = maxAge(resp.Header, resp.Started.Add(resp.Took))
@@ -188,13 +195,15 @@ func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rule
 		wait = askedWait(resp.Header, time.Now())
 	}
 	w.p.o.Source.Release(v, crawl.Response{Kind: o.Kind, Requested: true, Took: o.Took, Bytes: o.Bytes, RetryAfter: wait})
+	if o.Kind == crawl.Fetched && w.mayShow(&v, resp, rules) {
+		return w.show(keep, &fetched{v: v, resp: resp, rules: rules, o: o, fetching: fetching, takeBack: takeBack, place: place})
+	}
+	leave(place)
+	defer resp.Release()
 	if o.Kind != crawl.Fetched {
 		return w.completeVisit(keep, v, o)
 	}
-	if err := w.keep(keep, v, resp, rules, &o); err != nil {
-		return w.broken(keep, v, fmt.Errorf("archive %s: %w", v.Item.URL, err), &o)
-	}
-	return w.completeVisit(keep, v, o)
+	return w.closeVisit(keep, v, w.keep(keep, v, resp, rules, &o), &o)
 }
 
 // broken completes a visit whose record could not be stored, and returns the cause. The item stays
@@ -213,22 +222,10 @@ func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response
 	}
 	w.p.backlog.begin(v.Domain, time.Now())
 	defer w.p.backlog.end(v.Domain)
-	o.Digest = sha1.Sum(resp.RawBody)
 	if err := w.prepare(ctx, &v, rules); err != nil {
 		return err
 	}
-	doc := w.read(v, resp, rules, o)
-	remark(resp, o)
-	var original *crawl.Original
-	if rules.Settings.Archive {
-		original = w.known(ctx, v, resp, o)
-		o.Refers = original != nil
-	}
-	if err := w.store(ctx, &v, capture(v, resp, o, original), rules, o, doc); err != nil {
-		return err
-	}
-	w.index(&v, resp, rules, o, doc != nil)
-	return nil
+	return w.keepParsed(ctx, v, resp, rules, o, w.read(v, resp, rules, o), nil)
 }
 
 // store archives an answer and writes what is derived from it.

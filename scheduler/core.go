@@ -343,6 +343,9 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 		h.robots = keepRobots(h.robots, r.Robots)
 		c.weigh(h)
 	}
+	if r.HoldPages > 0 {
+		h.pagesAfter = now.Add(r.HoldPages)
+	}
 	h.dead = c.observe(now, h, r)
 	if r.Requested {
 		h.requests++
@@ -456,7 +459,7 @@ func (c *Core) Completed(now time.Time, id uint64) {
 // putBack takes an item into memory again whose queue entry on disk is unchanged. While too
 // many wait for their next try, it is read again later. A robots fetch has no entry.
 func (c *Core) putBack(h *host, it crawl.Item) {
-	if it.Via == crawl.ViaRobots {
+	if it.Via.Errand() {
 		return
 	}
 	if len(h.items) >= 4*c.cfg.ItemsPerHost {

@@ -63,13 +63,15 @@ type host struct {
 	// acquired is when this process took the host over; the zero time after the first
 	// request that ended later.
 	acquired time.Time
-	robots   []*crawl.Robots
-	turns    int           // visits since Activate
-	errors   int64         // those of them that failed, for people
-	requests int64         // since Activate, for people
-	took     time.Duration // by all of them
-	queued   int64         // URLs on disk at the last read, for people
-	limits   limits
+	// pagesAfter: until then only errands are handed out.
+	pagesAfter time.Time
+	robots     []*crawl.Robots
+	turns      int           // visits since Activate
+	errors     int64         // those of them that failed, for people
+	requests   int64         // since Activate, for people
+	took       time.Duration // by all of them
+	queued     int64         // URLs on disk at the last read, for people
+	limits     limits
 
 	items  []crawl.Item // sorted by band and sequence
 	cursor Cursor       // where the next Refill begins
@@ -191,6 +193,9 @@ func (h *host) due(now time.Time) (int, time.Time) {
 	found := -1
 	for i := range h.items {
 		at := h.items[i].NotBefore
+		if h.pagesAfter.After(at) && !h.items[i].Via.Errand() {
+			at = h.pagesAfter
+		}
 		switch {
 		case at.After(now):
 			if next.IsZero() || at.Before(next) {

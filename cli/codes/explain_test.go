@@ -19,7 +19,7 @@ func TestEveryCode(t *testing.T) {
 	want := map[Kind][]string{
 		Health: crawl.HealthReasons[:], Fetch: crawl.ErrCategoryNames[:], Skip: crawl.SkipReasonNames[:],
 		Limit: {crawl.BottleneckPoliteness, crawl.BottleneckFetchers, crawl.BottleneckCPU, crawl.BottleneckDNS, crawl.BottleneckDisk, crawl.BottleneckHandoff,
-			crawl.BottleneckNothingDue, crawl.BottleneckIndex, crawl.BottleneckNone},
+			crawl.BottleneckNothingDue, crawl.BottleneckIndex, crawl.BottleneckRender, crawl.BottleneckNone},
 	}
 	for _, m := range command.ExitMeanings {
 		want[Exit] = append(want[Exit], fmt.Sprint(m.Code))

@@ -104,6 +104,12 @@ var entries = []Entry{
 	{Health, "upload_fails", "Warning. The object store of `--upload` has refused a file for a minute.",
 		"It is down or not reachable, or refuses: no such bucket, a wrong key, no permission to write, a full store, another object under that name.",
 		"Mend what the message says. Nothing is lost and the crawl goes on: the files wait on the node's disk, are tried again every 30 seconds, and no file is removed that the store has not got whole. When the disk is nearly full, fetching pauses (`low_disk`)."},
+	{Health, "no_browser", "Warning. The crawl shows pages to a browser (`--render`), and a node has none: it takes pages as they were fetched.",
+		"Chromium is not installed there, or `--browser` names something else.",
+		"Install `chromium-headless-shell` or `chromium` there, or name one with `--browser`, and restart the node. Or `crawlnode crawl-config set render=off`."},
+	{Health, "browser_no_sandbox", "Warning. The browser of a node runs without its sandbox.",
+		"The node runs as root, and Chromium refuses its sandbox then.",
+		"Run the node as another user. See [rendering.md](rendering.md#how-to-run-it-safely)."},
 
 	{Exit, "0", "", "The work is done, or a limit that you set was reached.", "Nothing."},
 	{Exit, "1", "", "An error without a code of its own. The last lines on standard error say which: no node answers at `--addr`, for example. `crawl`: no seed could be fetched, or the servers answered without a page; a line for each says why.", "Do what the last line says."},
@@ -143,5 +149,6 @@ var entries = []Entry{
 	{Limit, "nothing_due", "Every known page was fetched, and none is due for its next visit. The crawl is `waiting`.", "`--recrawl` is on, and there is more capacity than the settings use.",
 		"Nothing: the next visit is at `freshness.next_due_at`. More work: a shorter `--recrawl-interval` or `--recrawl-min`, more seeds, or `crawlnode urls recrawl`. An end: `crawlnode stop`, or `--recrawl off`."},
 	{Limit, "index", "The processors are busy, and many pages wait for the index.", "Pages come faster than they are indexed (`--index on`).", "More nodes or processors; the index catches up when the crawl is slower. Without it: `crawlnode crawl-config set index=off`."},
+	{Limit, "render", "Pages wait for a browser.", "More pages are fetched to be shown (`--render`) than the browsers can show.", "Raise `--renderers` while processors are idle, render fewer pages (`--render auto`, `--render-match`), or add nodes."},
 	{Limit, "none", "Nothing limits the crawl.", "The fetchers keep up, or nothing is queued.", "Nothing."},
 }

@@ -46,9 +46,10 @@ type AllSettings struct {
 	Output     config.Output     `embed:""`
 	Limits     config.Limits     `embed:""`
 	Revisits   config.Revisits   `embed:""`
+	Rendering  config.Rendering  `embed:""`
 }
 
 // Flags are what the command line says, whether given or not.
 func (s *AllSettings) Flags() config.Config {
-	return config.Config{Node: s.Node, Cluster: s.Cluster, Scope: s.Scope, Politeness: s.Politeness, Output: s.Output, Limits: s.Limits, Revisits: s.Revisits}
+	return config.Config{Node: s.Node, Cluster: s.Cluster, Scope: s.Scope, Politeness: s.Politeness, Output: s.Output, Limits: s.Limits, Revisits: s.Revisits, Rendering: s.Rendering}
 }

@@ -16,6 +16,7 @@ func Groups() []kong.Group {
 		{Key: "cluster", Title: "Cluster:"},
 		{Key: "scope", Title: "Scope (what is crawled):"},
 		{Key: "politeness", Title: "Politeness (how sites are treated):"},
+		{Key: "render", Title: "Rendering (pages that need a browser):"},
 		{Key: "output", Title: "Output:"},
 		{Key: "limits", Title: "Limits:"},
 		{Key: "revisits", Title: "Revisits (when known pages are visited again):"},

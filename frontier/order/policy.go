@@ -40,7 +40,7 @@ const freshFor = 7 * 24 * time.Hour
 // wait; ok is false for one that keeps the band it asks for: a seed, a file with sitemaps, what a person wants again,
 // and what looks like a trap.
 func (p *Policy) Admit(t *crawl.Target, now time.Time) (base uint8, band crawl.Band, ok bool) {
-	if t.Suspicious || t.Again || t.Via.Named() || t.Via == crawl.ViaSitemapFile || t.Via == crawl.ViaRobots || t.Band > Lowest {
+	if t.Suspicious || t.Again || t.Via.Named() || t.Via == crawl.ViaSitemapFile || t.Via.Errand() || t.Band > Lowest {
 		return 0, t.Band, false
 	}
 	topical := p.Focused && t.Via == crawl.ViaLink

@@ -119,6 +119,11 @@ func (s *Store) compile(d *Document) (*Rulebook, error) {
 		return nil, err
 	}
 	book := &Rulebook{Doc: d, Rules: rules, Pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.Seeds, Normalize: same, Rejudge: d.Rejudge}}
+	if c.Renders() && len(c.RenderMatch) > 0 {
+		if book.Pipeline.RenderMatch, err = scope.Compile(scope.Options{Mode: scope.Any, Include: c.RenderMatch}); err != nil {
+			return nil, fmt.Errorf("the pages to render: %w", err)
+		}
+	}
 	if err := s.addFocus(book); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import "crawlnode/crawl"
 // This file decides what counts as a page, and which URLs of a host are over its budget.
 
 // countedApart reports whether a URL that was found this way is never counted as a page.
-func countedApart(via crawl.Via) bool { return via == crawl.ViaSitemapFile || via == crawl.ViaRobots }
+func countedApart(via crawl.Via) bool { return via == crawl.ViaSitemapFile || via.Errand() }
 
 // otherRequests is how many requests other than pages a host may get, beyond its limit of pages,
 // before no more of its sitemap files are fetched: a host can list sitemaps without end.
@@ -15,7 +15,7 @@ const otherRequests = 100
 // this kind of URL.
 func overBudget(via crawl.Via, s *crawl.HostState, limit int64) bool {
 	switch {
-	case limit <= 0 || via == crawl.ViaRobots:
+	case limit <= 0 || via.Errand():
 		return false
 	case s.Pages >= limit:
 		return true // the pages that a sitemap file lists would not be fetched

@@ -56,7 +56,8 @@ type Dispatcher struct {
 	lookups  atomic.Int64 // requested by the core and not answered yet
 	halted   atomic.Bool  // since EndAll; set with mu held
 
-	robots robotsFetches // has a lock of its own
+	robots  robotsFetches // has a lock of its own
+	errands []errandTable // not changed after New
 	// spare are waiters that got their grants. They are reused: each has room for a visit, half a
 	// kilobyte, and each page needs one.
 	spare sync.Pool
@@ -117,6 +118,10 @@ func New(o Options) *Dispatcher {
 	d.o.Scheduler.Received = d.received
 	if d.o.Turns != nil {
 		d.o.Scheduler.Turn, d.o.Scheduler.Idle = d.o.Turns.Turn, d.o.Turns.Idle
+	}
+	d.errands = []errandTable{{crawl.ViaRobots, &d.robots}}
+	if o.Parts != nil {
+		d.errands = append(d.errands, errandTable{crawl.ViaPart, o.Parts})
 	}
 	d.loop = newLoop(d)
 	return d
@@ -222,7 +227,7 @@ func (d *Dispatcher) await(ctx context.Context) (grant, error) {
 		if g, ok := <-w; ok {
 			// A grant came at the same moment; its visit is returned unused.
 			d.Release(g.visit, crawl.Response{Kind: crawl.Aborted})
-			d.RobotsDone(g.visit, nil)
+			d.errandEnded(&g.visit, nil)
 			d.Completed(g.visit)
 		}
 	}

@@ -87,14 +87,3 @@ func (e *Elsewhere) Serve(req *peer.RobotsRequest) (*peer.RobotsReply, error) {
 	return &peer.RobotsReply{Arrived: true, Status: uint32(a.Status), Failure: []byte(a.Failure),
 		Location: []byte(a.Location[:min(len(a.Location), maxLocationBytes)]), Body: a.Body, AgeMs: time.Since(a.At).Milliseconds()}, nil
 }
-
-// RobotsCompleted takes the result of a visit for another host's robots.txt. Nothing of it is stored:
-// the host's politeness is written when the host leaves memory.
-func (d *Dispatcher) RobotsCompleted(v crawl.Visit, o *crawl.Outcome) {
-	if o.Kind == crawl.Aborted {
-		o.Answer = nil
-	} else if o.Answer == nil { // no request was made
-		o.Answer = &crawl.RobotsAnswer{At: o.FetchedAt, Failure: o.Reason}
-	}
-	d.RobotsDone(v, o.Answer)
-}

@@ -449,7 +449,8 @@ func (r *rig) work(ctx context.Context) {
 func (r *rig) finish(v crawl.Visit, answer crawl.Response) error {
 	defer r.d.Completed(v)
 	if v.Item.Via == crawl.ViaRobots {
-		r.d.RobotsDone(v, r.robots(v, answer))
+		o := crawl.Outcome{Kind: answer.Kind, Answer: r.robots(v, answer)}
+		r.d.ErrandCompleted(v, &o)
 		return nil
 	}
 	if answer.Kind == crawl.HostFailed {

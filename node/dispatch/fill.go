@@ -352,7 +352,7 @@ func (l *loop) load(h *holding, host crawl.Host) {
 				h.again = true
 				return
 			}
-			if len(q.Items) == 0 && !q.More && band == crawl.Bands && !l.d.robots.wants(host) {
+			if len(q.Items) == 0 && !q.More && band == crawl.Bands && !l.wantsErrand(host) {
 				return // its URLs have been fetched meanwhile
 			}
 			l.core.Activate(now, scheduler.Queue{
@@ -361,7 +361,7 @@ func (l *loop) load(h *holding, host crawl.Host) {
 			if band < crawl.Bands {
 				l.core.NoteQueued(now, host, band)
 			}
-			l.offerRobotsFetches(now, host)
+			l.offerErrands(now, host)
 		}
 	})
 }
@@ -415,7 +415,7 @@ func (l *loop) lookAtDisk(now time.Time) {
 			l.parkJob(parked, true)
 		}
 	}
-	l.runRobotsFetches(now)
+	l.runErrands(now)
 	l.lookAtEnd(now)
 	failing := l.core.Failing(maxFailingTold)
 	l.d.mu.Lock()

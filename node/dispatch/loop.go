@@ -174,8 +174,8 @@ func (l *loop) turn(now time.Time) {
 			l.tick = now.Add(sweepEvery)
 			l.lookAtDisk(now)
 		}
-		if l.d.robots.news() {
-			l.runRobotsFetches(now)
+		if l.errandNews() {
+			l.runErrands(now)
 		}
 		l.fill(now)
 		l.handOut(now)
@@ -209,7 +209,7 @@ func (l *loop) handOut(now time.Time) {
 		if !ok {
 			return
 		}
-		if !l.beginRobotsFetch(now, v) {
+		if !l.beginErrand(now, v) {
 			continue
 		}
 		h := l.held[v.Partition]
@@ -221,7 +221,7 @@ func (l *loop) handOut(now time.Time) {
 		if !l.allowed(now, v, page) || !l.send(v, h, page, over) {
 			l.core.Release(now, v.ID, crawl.Response{Kind: crawl.Aborted})
 			l.core.Completed(now, v.ID)
-			l.d.RobotsDone(v, nil)
+			l.d.errandEnded(&v, nil)
 			return
 		}
 	}

@@ -58,6 +58,8 @@ type Options struct {
 	Resolver Resolver
 	// Turns spaces requests to an address over all nodes; nil: this node is alone.
 	Turns Turns
+	// Parts are what pages that a browser shows ask for; nil: there are none.
+	Parts Errands
 	// LookupRoom returns how many look-ups the name servers can take at a time; nil means Lookups.
 	// It is called in every turn of the loop.
 	LookupRoom func() int

@@ -126,9 +126,9 @@ func (e *robotsFetches) removeLocked(r *robotsFetch) {
 	}
 }
 
-// waiting returns the fetches that no visit has started, those of one host or, for "", of all.
+// Waiting returns the fetches that no visit has started, those of one host or, for "", of all.
 // Unwanted ones are dropped.
-func (e *robotsFetches) waiting(host crawl.Host, now time.Time) []robotsFetch {
+func (e *robotsFetches) Waiting(host crawl.Host, now time.Time) []Errand {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if host == "" {
@@ -136,21 +136,21 @@ func (e *robotsFetches) waiting(host crawl.Host, now time.Time) []robotsFetch {
 	} else if e.byHost[host] == 0 {
 		return nil
 	}
-	var out []robotsFetch
+	var out []Errand
 	for _, r := range e.byURL {
 		switch {
 		case r.answer != nil || r.visit != 0 || host != "" && r.host != host:
 		case now.Sub(r.wanted) > robotsPatience:
 			e.removeLocked(r)
 		default:
-			out = append(out, *r)
+			out = append(out, Errand{r.partition, r.host, r.url})
 		}
 	}
 	return out
 }
 
-// wants reports whether a file of the host is to be fetched.
-func (e *robotsFetches) wants(host crawl.Host) bool {
+// Wants reports whether a file of the host is to be fetched.
+func (e *robotsFetches) Wants(host crawl.Host) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.byHost[host] == 0 {
@@ -164,15 +164,15 @@ func (e *robotsFetches) wants(host crawl.Host) bool {
 	return false
 }
 
-// news reports whether a file was requested since the last call of waiting.
-func (e *robotsFetches) news() bool {
+// News reports whether a file was requested since the last call of Waiting for all.
+func (e *robotsFetches) News() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.fresh
 }
 
-// begin notes that a visit fetches u. False: u is no longer wanted.
-func (e *robotsFetches) begin(u urlnorm.URL, visit uint64) bool {
+// Begin notes that a visit fetches u. False: u is no longer wanted.
+func (e *robotsFetches) Begin(u urlnorm.URL, visit uint64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := e.byURL[u]
@@ -181,6 +181,17 @@ func (e *robotsFetches) begin(u urlnorm.URL, visit uint64) bool {
 	}
 	r.visit = visit
 	return true
+}
+
+// Ended notes the result of a visit.
+func (e *robotsFetches) Ended(v *crawl.Visit, o *crawl.Outcome) {
+	var a *crawl.RobotsAnswer
+	if o != nil && o.Kind != crawl.Aborted {
+		if a = o.Answer; a == nil { // no request was made
+			a = &crawl.RobotsAnswer{At: o.FetchedAt, Failure: o.Reason}
+		}
+	}
+	e.end(v.ID, v.Item.URL, a, time.Now())
 }
 
 // end notes that a visit is over. Without an answer the fetch waits for another visit.

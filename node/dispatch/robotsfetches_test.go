@@ -125,13 +125,13 @@ func TestRobotsFetchesAreBounded(t *testing.T) {
 			t.Fatalf("question %d: %v, %v", i, a, begun)
 		}
 	}
-	if n := len(e.waiting("", now)); n != maxRobotsFetches {
+	if n := len(e.Waiting("", now)); n != maxRobotsFetches {
 		t.Errorf("%d wait", n)
 	}
-	if got := e.waiting("h7.test", now); len(got) != 1 || got[0].url != url(7) {
+	if got := e.Waiting("h7.test", now); len(got) != 1 || got[0].URL != url(7) {
 		t.Errorf("%+v waits for one host", got)
 	}
-	if e.begin(url(2*maxRobotsFetches), 1) || !e.begin(url(0), 1) || e.begin(url(0), 2) {
+	if e.Begin(url(2*maxRobotsFetches), 1) || !e.Begin(url(0), 1) || e.Begin(url(0), 2) {
 		t.Error("a visit for what nobody wants, or a second one")
 	}
 	now = now.Add(robotsPatience + time.Second)
@@ -142,7 +142,7 @@ func TestRobotsFetchesAreBounded(t *testing.T) {
 	e.end(1, url(0), nil, now)
 	for i := range 2 * maxRobotsFetches {
 		e.ask(1, url(i), now)
-		if !e.begin(url(i), uint64(i+1)) {
+		if !e.Begin(url(i), uint64(i+1)) {
 			t.Fatalf("%d cannot begin", i)
 		}
 		e.end(uint64(i+1), url(i), &crawl.RobotsAnswer{Status: 200, Body: make([]byte, 500<<10)}, now.Add(time.Duration(i)))
@@ -172,11 +172,11 @@ func TestRobotsFetchesOfOneHostAreBounded(t *testing.T) {
 			t.Fatalf("question %d begun: %v", i, begun)
 		}
 	}
-	if _, begun := e.ask(1, robotsURL(t, "http://a.test/"), now); !begun || !e.wants("a.test") {
+	if _, begun := e.ask(1, robotsURL(t, "http://a.test/"), now); !begun || !e.Wants("a.test") {
 		t.Error("another host has no place")
 	}
 	// An answer that was used makes room, and so does an unwanted file.
-	e.begin(url(3), 1)
+	e.Begin(url(3), 1)
 	e.end(1, url(3), &crawl.RobotsAnswer{Status: 200, Body: []byte("x")}, now)
 	if _, begun := e.ask(1, url(100), now); !begun || e.bytes != 0 {
 		t.Error("the answer is in the way")
@@ -186,12 +186,12 @@ func TestRobotsFetchesOfOneHostAreBounded(t *testing.T) {
 		t.Errorf("%d fetches, %v", len(e.byURL), e.byHost)
 	}
 	// A check for one host does not hide the files of others.
-	e.waiting("slow.test", now)
-	if !e.news() {
+	e.Waiting("slow.test", now)
+	if !e.News() {
 		t.Error("the loop would not look")
 	}
-	e.waiting("", now.Add(robotsPatience+time.Second))
-	if len(e.byURL)+len(e.byHost) != 0 || e.wants("slow.test") {
+	e.Waiting("", now.Add(robotsPatience+time.Second))
+	if len(e.byURL)+len(e.byHost) != 0 || e.Wants("slow.test") {
 		t.Errorf("%d fetches, %v", len(e.byURL), e.byHost)
 	}
 }
@@ -230,7 +230,7 @@ func TestRobotsFetchAnswersAge(t *testing.T) {
 		var e robotsFetches
 		u := robotsURL(t, "http://a.test/robots.txt")
 		e.ask(1, u, now)
-		e.begin(u, 1)
+		e.Begin(u, 1)
 		e.end(1, u, &crawl.RobotsAnswer{Status: status, Failure: strings.Repeat("x", 1)}, now)
 		if a, _ := e.ask(1, u, now.Add(life)); a == nil {
 			t.Errorf("status %d is forgotten at once", status)

@@ -32,8 +32,8 @@ func NewCompleter(r *Router, s *Sender, v Visits, results Results) *Completer {
 func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
 	opts := &k.router.opts
 	defer k.visits.Completed(v)
-	if v.Item.Via == crawl.ViaRobots {
-		k.visits.RobotsCompleted(v, &o)
+	if v.Item.Via.Errand() {
+		k.visits.ErrandCompleted(v, &o)
 		return nil
 	}
 	defer k.results.Payloads.Completed(v.Item.URL, &o)

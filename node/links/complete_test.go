@@ -24,7 +24,7 @@ func (e ending) Unreachable(_ crawl.Visit, why crawl.HostFailure) {
 	e.did = append(e.did, "unreachable: "+why.Reason)
 }
 func (e ending) Completed(crawl.Visit)                       { e.did = append(e.did, "completed") }
-func (e ending) RobotsCompleted(crawl.Visit, *crawl.Outcome) { e.did = append(e.did, "robots") }
+func (e ending) ErrandCompleted(crawl.Visit, *crawl.Outcome) { e.did = append(e.did, "robots") }
 func (e ending) Observe(*crawl.Outcome)                      {}
 
 func (e ending) Failed(context.Context, crawl.Visit, *frontier.Completion) error {

@@ -93,9 +93,9 @@ type Visits interface {
 	RetryAt(v crawl.Visit, kind crawl.Kind) time.Time
 	// Unreachable notes why the host could not be reached.
 	Unreachable(v crawl.Visit, why crawl.HostFailure)
-	// RobotsCompleted takes the result of a file to which another host's robots.txt redirects;
+	// ErrandCompleted takes the result of a visit for somebody who waits for it (crawl.Via.Errand);
 	// nothing is stored.
-	RobotsCompleted(v crawl.Visit, o *crawl.Outcome)
+	ErrandCompleted(v crawl.Visit, o *crawl.Outcome)
 	// Completed notes that the outcome is on disk, or was dropped. It is called once, last.
 	Completed(v crawl.Visit)
 }

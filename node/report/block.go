@@ -47,7 +47,7 @@ func (r *Reporter) Block() *crawl.NodeBlock {
 	b.Output.Upload = r.Outputs.Uploads(now)
 	b.Output.Sinks = r.Sinks.State(now)
 	b.Waiting, b.Revisits = r.Finisher.Waiting(), r.revisits(now, &b.Counters)
-	b.Index = r.Index()
+	b.Index, b.Render = r.Index(), r.Render()
 	b.Workers = r.workers()
 	b.Reasons = r.HealthReasons()
 	if why := r.PausedReason(b.NoLease); why != "" {

@@ -17,6 +17,9 @@ func (r *Reporter) bottleneck(b *crawl.NodeBlock) crawl.BottleneckStatus {
 	if b.Index != nil {
 		s.Unindexed = b.Index.Waiting
 	}
+	if b.Render != nil {
+		s.Unrendered, s.Rendering, s.Renderers = b.Render.Queued, b.Render.Busy, b.Render.Max
+	}
 	for _, v := range r.Space.Short() {
 		s.Short = append(s.Short, status.Volume{Path: v.Path, Free: v.Free})
 	}

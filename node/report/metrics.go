@@ -74,6 +74,7 @@ func (r *Reporter) Metrics() metrics.Sample {
 		u := r.Outputs.Uploads(time.Now())
 		s.Upload = metrics.Upload{Queued: &u.QueuedFiles, Bytes: &u.BytesTotal, Behind: &u.BehindSeconds, Failed: u.FailedTotal}
 	}
+	r.sampleRender(&s)
 	if d, moves := r.Node.Engine(); d != nil {
 		m, f, h := moves.Status(), transfer.FiguresOf(moves, r.Front), d.Counts()
 		s.InFlight = int64(d.Busy())

@@ -87,9 +87,10 @@ type Options struct {
 	Permits   *finish.Permits
 	Finisher  *finish.Finisher
 	Revisits  *revisits.Keeper
-	Raised    func() uint64            // queued URLs that were moved to better bands
-	Index     func() *crawl.IndexBlock // nil: the index is off
-	Leased    func() leases.Counts     // to workers
+	Raised    func() uint64             // queued URLs that were moved to better bands
+	Index     func() *crawl.IndexBlock  // nil: the index is off
+	Leased    func() leases.Counts      // to workers
+	Render    func() *crawl.RenderBlock // nil: no page is shown to a browser
 	Peers     *heartbeat.Table
 	Space     *disk.Space
 	Stalls    *disk.Stalls

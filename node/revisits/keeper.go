@@ -88,7 +88,7 @@ func (k *Keeper) HoldingsChanged() {
 
 // Completed counts a visit that has ended.
 func (k *Keeper) Completed(v *crawl.Visit) {
-	if v.Item.Via == crawl.ViaRobots {
+	if v.Item.Via.Errand() {
 		return
 	}
 	k.visits.Add(1)

@@ -43,6 +43,8 @@ type Strain struct {
 	Revisits         bool     // known pages are visited again
 	Due              int64    // of them, those that are due
 	Unindexed        int64    // changes of pages that are not in the index yet
+	// Unrendered are pages that wait for a browser, Rendering those in one, of Renderers at most.
+	Unrendered, Rendering, Renderers int
 }
 
 // BottleneckOf names the main limit of a node, with its figure and a remedy. It checks first for
@@ -73,6 +75,8 @@ func BottleneckOf(s *Strain) crawl.BottleneckStatus {
 			help += ", or running without --sync"
 		}
 		return say(crawl.BottleneckDisk, "acknowledgements wait for the disk %.0f %% of the time: %s", 100*s.DiskWait, help)
+	case s.Unrendered > 0 && s.Rendering >= s.Renderers:
+		return say(crawl.BottleneckRender, "all %d renderers are busy and %d pages wait for one: raise --renderers if processors are idle, render fewer pages (--render auto, --render-match), or add a machine", s.Renderers, s.Unrendered)
 	case computing && s.Unindexed >= muchUnindexed:
 		return say(crawl.BottleneckIndex, "%s, and %d changes of pages wait for the index: more processors or another machine would help, or index=off", s.processorsText(), s.Unindexed)
 	case computing:

@@ -123,6 +123,7 @@ func Merge(p Picture) *crawl.Status {
 	fillFreshness(s, &p, &sum)
 	fillIndex(s, &p)
 	fillWorkers(s, &p)
+	fillRender(s, &p)
 	fillCluster(s, &p)
 	s.Bottleneck = worstBottleneck(s, &p)
 	fillEnd(s, &p)

@@ -268,7 +268,7 @@ func TestNoNullWhereSomethingIsKnown(t *testing.T) {
 	// Figures that are known here because a real block contains them; see TestBlockIsWhole.
 	for _, at := range nulls {
 		switch {
-		case strings.HasPrefix(at, ".nodes[0]."), strings.HasPrefix(at, ".ring.last_change."), strings.HasPrefix(at, ".crawl.limits."), strings.HasPrefix(at, ".fetch.latency_seconds."), strings.HasPrefix(at, ".freshness."), strings.HasPrefix(at, ".index.seconds."):
+		case strings.HasPrefix(at, ".nodes[0]."), strings.HasPrefix(at, ".ring.last_change."), strings.HasPrefix(at, ".crawl.limits."), strings.HasPrefix(at, ".fetch.latency_seconds."), strings.HasPrefix(at, ".freshness."), strings.HasPrefix(at, ".index.seconds."), strings.HasPrefix(at, ".render.seconds."), at == ".render.browser":
 		case at == ".ring.handoff.eta_seconds", at == ".crawl.finish_reason", at == ".crawl.ended_at":
 		default:
 			t.Errorf("%s is null", at)

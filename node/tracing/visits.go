@@ -50,7 +50,7 @@ type source struct {
 
 func (s source) Next(ctx context.Context) (crawl.Visit, error) {
 	next, err := s.Source.Next(ctx)
-	if err != nil || next.Item.Via == crawl.ViaRobots {
+	if err != nil || next.Item.Via.Errand() {
 		return next, err
 	}
 	id, ok := s.visits.tracer.sampler.Trace(next.Item.URL)

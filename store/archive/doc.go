@@ -12,7 +12,8 @@
 //
 // A file begins with a warcinfo record, which describes the settings of the crawl at that time
 // (Info). A capture adds a response record (or a revisit record, when its caller knows of one with
-// the same payload) and the request. A URL that is given up adds a metadata record with the reason;
+// the same payload), the request, and a resource record for each thing that was made of the response, such as the page
+// as a browser shows it: it refers to the response and is not in the index. A URL that is given up adds a metadata record with the reason;
 // it is not a capture and not in the index. Each record is one gzip member, or one zstd frame with
 // a checksum and without a dictionary, so a reader can begin at any record at a known offset. A new
 // file is started when one would grow beyond MaxFileBytes; an archive to which nothing was written

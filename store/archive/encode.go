@@ -84,7 +84,7 @@ func (e *encoder) Write(p []byte) (int, error) {
 }
 
 // capture makes the records of c: a response, or a revisit when its payload is already stored or
-// was not sent, and the request.
+// was not sent, the request, and the resources.
 func (e *encoder) capture(c *crawl.Capture) (err error) {
 	e.out, e.revisit = e.out[:0], c.Original != nil || c.Status == http.StatusNotModified
 	if e.responseID, err = newRecordID(e.random); err != nil {
@@ -99,9 +99,21 @@ func (e *encoder) capture(c *crawl.Capture) (err error) {
 		return err
 	}
 	e.responseLen = len(e.out)
-	if len(c.RequestHead) == 0 {
-		return nil
+	if len(c.RequestHead) > 0 {
+		if err := e.request(c); err != nil {
+			return err
+		}
 	}
+	for i := range c.Resources {
+		if err := e.resource(c, &c.Resources[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// request makes the record of c's request.
+func (e *encoder) request(c *crawl.Capture) error {
 	id, err := newRecordID(e.random)
 	if err != nil {
 		return err
@@ -112,6 +124,19 @@ func (e *encoder) capture(c *crawl.Capture) (err error) {
 	e.field("WARC-Concurrent-To", e.responseID.String())
 	e.field("Content-Type", "application/http;msgtype=request")
 	return e.end(c.RequestHead, nil)
+}
+
+// resource makes a record of what was made of c's response. Its block is the payload (section 6.4).
+func (e *encoder) resource(c *crawl.Capture, r *crawl.Resource) error {
+	id, err := newRecordID(e.random)
+	if err != nil {
+		return err
+	}
+	e.begin("resource", id, r.At)
+	e.field("WARC-Target-URI", c.URL.String())
+	e.field("WARC-Refers-To", e.responseID.String())
+	e.field("Content-Type", r.ContentType)
+	return e.end(r.Body, nil)
 }
 
 // response makes the first record of c.

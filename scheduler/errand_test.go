@@ -24,8 +24,8 @@ func TestRobotsFetch(t *testing.T) {
 		}
 		return u
 	}
-	fetch := crawl.Item{URL: url("/moved.txt")}
-	if core.RobotsFetch(now, "a.test", fetch) {
+	fetch := crawl.Item{URL: url("/moved.txt"), Via: crawl.ViaRobots}
+	if core.Errand(now, "a.test", fetch) {
 		t.Error("a host that is not in memory has taken a robots fetch")
 	}
 	var items []crawl.Item
@@ -53,7 +53,7 @@ func TestRobotsFetch(t *testing.T) {
 	next("/0", crawl.Fetched)
 	for _, kind := range []crawl.Kind{crawl.RobotsFetched, crawl.Aborted, crawl.URLFailed} {
 		for range 2 { // offered again and again, it is one
-			if !core.RobotsFetch(now, "a.test", fetch) {
+			if !core.Errand(now, "a.test", fetch) {
 				t.Fatal("the host's robots fetch was refused")
 			}
 		}
@@ -63,7 +63,7 @@ func TestRobotsFetch(t *testing.T) {
 
 	// A page with the same URL comes back from disk.
 	core.Actions()
-	core.RobotsFetch(now, "a.test", crawl.Item{URL: url("/2")})
+	core.Errand(now, "a.test", crawl.Item{URL: url("/2"), Via: crawl.ViaRobots})
 	v, ok := core.Next(now)
 	if !ok || v.Item.Via != crawl.ViaRobots {
 		t.Fatalf("%+v, %v", v.Item, ok)
@@ -89,5 +89,52 @@ func TestRobotsPendingWaits(t *testing.T) {
 	observe(&s, now, crawl.Response{Kind: crawl.RobotsPending, Requested: true}, k)
 	if !s.NotBefore.Equal(now.Add(3*time.Second)) || s.Requests != 1 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestHoldPages: a host whose pages wait gets errands only, until the time is over, also with another visit in between.
+func TestHoldPages(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	core := New(Config{})
+	url := func(path string) urlnorm.URL {
+		u, err := urlnorm.Parse("http://a.test" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	core.Activate(now, Queue{Host: "a.test", Items: []crawl.Item{{URL: url("/1"), Seq: 1}, {URL: url("/2"), Seq: 2}}}, time.Time{})
+	core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour), nil)
+	end := func(v crawl.Visit, r crawl.Response) {
+		core.Release(now, v.ID, r)
+		core.Completed(now, v.ID)
+	}
+	v, ok := core.Next(now)
+	if !ok {
+		t.Fatal("nothing at all")
+	}
+	end(v, crawl.Response{Kind: crawl.Aborted, HoldPages: 5 * time.Second})
+	over := now.Add(5 * time.Second)
+	for range 4 {
+		if v, ok := core.Next(now); ok {
+			t.Fatalf("%v was handed out", v.Item.URL)
+		}
+		core.Errand(now, "a.test", crawl.Item{URL: url("/part.js"), Via: crawl.ViaPart})
+		if v, ok = core.Next(now); !ok || v.Item.Via != crawl.ViaPart {
+			t.Fatalf("the errand waits: %v", v.Item)
+		}
+		end(v, crawl.Response{Kind: crawl.Fetched, Requested: true})
+		now = now.Add(time.Second)
+	}
+	if v, ok := core.Next(over.Add(-time.Millisecond)); ok {
+		t.Fatalf("%v was handed out", v.Item.URL)
+	}
+	if at := core.NextWake(); at.After(over) {
+		t.Errorf("the host wakes at %v, not %v", at, over)
+	}
+	now = over
+	if v, ok = core.Next(now); !ok || v.Item.Via == crawl.ViaPart {
+		t.Errorf("%v, %v", v.Item, ok)
 	}
 }

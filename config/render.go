@@ -1,0 +1,53 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/web/scope"
+)
+
+// Rendering defines which pages are shown to a browser, and how. Which pages is a matter of the cluster, the browser one of
+// each node.
+type Rendering struct {
+	// Render is off, auto or all.
+	Render string `group:"render" placeholder:"off|auto|all" default:"off" help:"Show pages to Chromium before their text and links are taken: all, every HTML page; auto, those that seem to need it. What their scripts load is fetched by the rules of the crawl." live:"cluster"`
+	// RenderMatch are patterns as those of Include.
+	RenderMatch []string `name:"render-match" group:"render" sep:"none" placeholder:"PATTERN" help:"With --render auto: show these pages, whatever they look like; with all: only these. Patterns as --include has them; repeatable." live:"cluster"`
+	// RenderScreenshot also archives a picture.
+	RenderScreenshot bool `name:"render-screenshot" group:"render" help:"Archive a picture (PNG) of each page that is shown; images and fonts are fetched for it." live:"cluster"`
+	// Renderers are pages at one time; 0: one per processor.
+	Renderers int `group:"render" placeholder:"N" default:"0" help:"Pages in this node's browser at one time; 0: one per processor." live:"start"`
+	// RenderTimeout bounds one page.
+	RenderTimeout time.Duration `name:"render-timeout" group:"render" placeholder:"DURATION" default:"30s" help:"Time limit of one page in the browser; it is then read as it is." live:"start"`
+	// RenderMemory bounds the browser's processes together.
+	RenderMemory Size `name:"render-memory" group:"render" placeholder:"SIZE" default:"1GiB" help:"Memory limit of the browser's processes together; above it they are ended and started again." live:"start"`
+	// Browser is a path. Empty: the first that is installed.
+	Browser string `group:"render" placeholder:"PATH" help:"The browser (default: chromium-headless-shell, chromium or google-chrome, whichever is installed first in this order)." live:"start"`
+}
+
+const (
+	minRenderMemory = 128 << 20
+	maxRenderers    = 256
+)
+
+// validateRender checks the settings of rendering, all of them whatever the mode is.
+func (c *Config) validateRender() error {
+	problems := []error{
+		checkWord("render", c.Render, crawl.RenderOff, crawl.RenderAuto, crawl.RenderAll),
+		checkRange("renderers", int64(c.Renderers), 0, maxRenderers),
+		checkDuration("render-timeout", c.RenderTimeout, 10*time.Minute),
+		checkSize("render-memory", c.RenderMemory, minRenderMemory),
+	}
+	if c.RenderTimeout >= 0 && c.RenderTimeout < time.Second {
+		problems = append(problems, errors.New("--render-timeout: a page needs at least 1s"))
+	}
+	if _, err := scope.Compile(scope.Options{Include: c.RenderMatch}); err != nil {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			problems = append(problems, errors.New("--render-match: "+line))
+		}
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,29 @@
+// Package rendering shows pages of the crawl to a browser: which, when, and where what they ask for comes from.
+//
+//	pipeline ─ Reserve ─ fetch ─ Decide ─ Render ─► web/render ─► Chromium, which has no network
+//	                                                   │ a script, a style sheet, data
+//	                                                   ▼
+//	                                                 asker: scope, kind ─► Parts: cache by URL
+//	                                                                         │ an errand (crawl.ViaPart)
+//	                                                                         ▼
+//	                                       dispatch: the host's turn ─ pipeline: robots.txt, address, GET
+//
+// A [Renderer] is the pipeline's Renderer. It gives out places: so many pages are fetched for the browser, wait for it or
+// are in it. When none is free, a host with such pages is asked to wait, before its page is fetched; pages of other hosts
+// go on. So the queue to the browser is bounded, and holds up nobody else.
+//
+// What a page asks for is fetched as a visit of its host of its own: one request at a time, after the host's delay, under
+// its robots.txt, to an address that the crawl may connect to. [Parts] keeps the answers and shares them between pages, so
+// a script is fetched once for all pages of a site. A host whose partition another node holds is not asked: that request
+// of the page is refused and counted (invariant I1).
+//
+// # Queues
+//
+//	places                filled by Reserve, Late    emptied by Leave       8 a renderer, half of --fetchers; hosts wait; not needed
+//	parts that wait       filled by pages            emptied by visits      1,024, 64 of a host; refused; not needed
+//	answers               filled by visits           emptied by time, room  a sixteenth of --memory; the least used go; fetched again
+//
+// # Goroutines
+//
+// None of its own: those of the pipeline call Render, and web/render has those of the browser.
+package rendering

@@ -1,0 +1,275 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/web/fetcher"
+	"crawlnode/web/htmlparse"
+)
+
+// This file is the way of a page through a browser, between its fetch and its links. The worker that has fetched the
+// page goes on with other hosts: the page has a goroutine of its own until it is completed, and those are as many as
+// the Renderer gives places.
+
+// Renderer shows pages to a browser. Its methods are called by many goroutines at once.
+type Renderer interface {
+	// Reserve takes a place for the page of v, which is not fetched yet. wait > 0: there is none, the page is not fetched, and its
+	// host gets no visit of a page for so long. A nil place without a wait: it is not known that the page needs one.
+	Reserve(v *crawl.Visit, s *crawl.Settings) (p Place, wait time.Duration)
+	// Decide says whether a page is shown to a browser. doc is nil at first; known is false when the page has to be parsed before.
+	Decide(p *Showing, doc *htmlparse.Document, s *crawl.Settings) (d crawl.Rendering, known bool)
+	// Late takes a place for a page that was fetched without one. Nil: there is none; the page stays queued, and Reserve asks
+	// its host to wait.
+	Late(v *crawl.Visit) Place
+	// Render shows a page. It returns soon after ctx is done, and otherwise within the limits of the browser.
+	Render(ctx context.Context, p *Showing, s *crawl.Settings) (*Shown, error)
+}
+
+// Place is the right to one page at the browsers or in line for them.
+type Place interface{ Leave() }
+
+// Showing is a page that was fetched.
+type Showing struct {
+	Visit  *crawl.Visit
+	Status int
+	Header http.Header
+	Body   []byte // decoded
+}
+
+// Shown is what a browser made of a page.
+type Shown struct {
+	DOM, Text  []byte
+	Links      []string // absolute, with those of scripts
+	Screenshot []byte   // PNG; nil: none was asked for
+	Requests   int
+	Took       time.Duration
+	Incomplete string // why something may be missing; ""
+}
+
+const (
+	shownType = "text/html; charset=utf-8"
+	// maxPartBytes bounds what a page may ask for.
+	maxPartBytes = 16 << 20
+	// noPlaceReason is why a page waits without being fetched, or fetched for nothing.
+	noPlaceReason = "too many pages wait for the browser"
+)
+
+// reserve takes a place for the page of v, if it may need one.
+func (w *worker) reserve(v *crawl.Visit, rules *Rules) (Place, time.Duration) {
+	if w.p.o.Renderer == nil || !rules.Settings.Renders() || v.Item.Via == crawl.ViaSitemapFile {
+		return nil, 0
+	}
+	return w.p.o.Renderer.Reserve(v, &rules.Settings)
+}
+
+// noPlace ends a visit before its request: too many pages wait for the browsers.
+func (w *worker) noPlace(ctx context.Context, v crawl.Visit, wait time.Duration) error {
+	return w.finish(ctx, v, crawl.Response{Kind: crawl.Aborted, HoldPages: wait}, crawl.Outcome{Kind: crawl.Aborted, Reason: noPlaceReason, FetchedAt: time.Now()})
+}
+
+// mayShow reports whether an answer is a page that a browser could show.
+func (w *worker) mayShow(v *crawl.Visit, resp *fetcher.Response, rules *Rules) bool {
+	return w.p.o.Renderer != nil && rules.Settings.Renders() && resp.Status >= 200 && resp.Status < 300 &&
+		v.Item.Via != crawl.ViaSitemapFile && kindOf(resp) == pageMedia && !(&finds{v: *v, rules: rules}).isForeign()
+}
+
+// fetched is a page on its way to a browser.
+type fetched struct {
+	v        crawl.Visit
+	resp     *fetcher.Response
+	rules    *Rules
+	o        crawl.Outcome
+	fetching context.Context
+	takeBack context.CancelCauseFunc
+	place    Place
+}
+
+func (f *fetched) showing() *Showing {
+	return &Showing{Visit: &f.v, Status: f.resp.Status, Header: f.resp.Header, Body: f.resp.Body}
+}
+
+// leave frees what the page holds.
+func (f *fetched) leave() {
+	f.resp.Release()
+	leave(f.place)
+}
+
+// leave returns a place, if there is one.
+func leave(p Place) {
+	if p != nil {
+		p.Leave()
+	}
+}
+
+// show completes a page that a browser may have to show: at once, or on a goroutine of its own.
+func (w *worker) show(keep context.Context, f *fetched) error {
+	d, known := w.p.o.Renderer.Decide(f.showing(), nil, &f.rules.Settings)
+	if !known {
+		if done, err := w.decideParsed(keep, f, &d); done {
+			f.leave()
+			return err
+		}
+	}
+	f.o.Rendering = &d
+	switch {
+	case !d.Rendered:
+		defer f.leave()
+		return w.closeVisit(keep, f.v, w.keep(keep, f.v, f.resp, f.rules, &f.o), &f.o)
+	case f.place == nil:
+		f.place = w.p.o.Renderer.Late(&f.v)
+	}
+	if f.place == nil {
+		defer f.leave()
+		return w.completeVisit(keep, f.v, crawl.Outcome{Kind: crawl.Aborted, Reason: noPlaceReason, FetchedAt: f.o.FetchedAt})
+	}
+	w.p.showing.Go(func() error { return w.p.rendered(keep, f) })
+	return nil
+}
+
+// decideParsed parses a page to decide about it. done: it is completed as it was fetched.
+func (w *worker) decideParsed(keep context.Context, f *fetched, d *crawl.Rendering) (done bool, err error) {
+	w.p.backlog.begin(f.v.Domain, time.Now())
+	defer w.p.backlog.end(f.v.Domain)
+	o := f.o
+	if err := w.prepare(keep, &f.v, f.rules); err != nil {
+		return true, w.broken(keep, f.v, err, &o)
+	}
+	doc := w.read(f.v, f.resp, f.rules, &o)
+	if *d, _ = w.p.o.Renderer.Decide(f.showing(), doc, &f.rules.Settings); d.Rendered {
+		w.skipped = w.skipped[:0]
+		return false, nil
+	}
+	o.Rendering = d
+	return true, w.closeVisit(keep, f.v, w.keepParsed(keep, f.v, f.resp, f.rules, &o, doc, nil), &o)
+}
+
+// rendered shows a page, takes what the browser made of it, and completes it. A page that the browser cannot show is
+// taken as it was fetched, with a remark.
+func (p *Pipeline) rendered(keep context.Context, f *fetched) error {
+	defer f.leave()
+	defer context.AfterFunc(p.running, func() { f.takeBack(nil) })()
+	w := &worker{p: p}
+	shown, err := p.o.Renderer.Render(f.fetching, f.showing(), &f.rules.Settings)
+	switch {
+	case err != nil && f.fetching.Err() != nil:
+		return w.completeVisit(keep, f.v, crawl.Outcome{Kind: crawl.Aborted, Reason: "the page was taken back while a browser showed it", FetchedAt: f.o.FetchedAt})
+	case err != nil:
+		f.o.Rendering = &crawl.Rendering{Reason: err.Error()}
+		f.o.Reason = joined(f.o.Reason, "taken as it was fetched: "+err.Error())
+		return w.closeVisit(keep, f.v, w.keep(keep, f.v, f.resp, f.rules, &f.o), &f.o)
+	}
+	f.o.Rendering.Milliseconds, f.o.Rendering.Requests = shown.Took.Milliseconds(), shown.Requests
+	if shown.Incomplete != "" {
+		f.o.Reason = joined(f.o.Reason, shown.Incomplete)
+	}
+	f.o.ETag, f.o.LastMod = "", "" // those of the frame, not of what scripts put into it
+	return w.closeVisit(keep, f.v, w.keepShown(keep, f, shown), &f.o)
+}
+
+// keepShown parses and stores a page as a browser showed it.
+func (w *worker) keepShown(ctx context.Context, f *fetched, shown *Shown) error {
+	w.p.backlog.begin(f.v.Domain, time.Now())
+	defer w.p.backlog.end(f.v.Domain)
+	if err := w.prepare(ctx, &f.v, f.rules); err != nil {
+		return err
+	}
+	page := *f.resp // with the header fields that speak of links and indexing
+	page.Body, page.ContentType, page.MediaType = shown.DOM, shownType, "text/html"
+	w.shown = shown
+	doc := w.read(f.v, &page, f.rules, &f.o)
+	made := []crawl.Resource{{At: time.Now(), ContentType: shownType, Body: shown.DOM}}
+	if shown.Screenshot != nil {
+		made = append(made, crawl.Resource{At: made[0].At, ContentType: "image/png", Body: shown.Screenshot})
+	}
+	return w.keepParsed(ctx, f.v, f.resp, f.rules, &f.o, doc, &madeOf{made, &page})
+}
+
+// madeOf is what a browser made of an answer.
+type madeOf struct {
+	resources []crawl.Resource
+	page      *fetcher.Response // as it is indexed
+}
+
+// keepParsed archives a page that was parsed and writes what is derived from it.
+func (w *worker) keepParsed(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, doc *htmlparse.Document, made *madeOf) error {
+	o.Digest = sha1.Sum(resp.RawBody)
+	remark(resp, o)
+	var original *crawl.Original
+	if rules.Settings.Archive {
+		original = w.known(ctx, v, resp, o)
+		o.Refers = original != nil
+	}
+	c, indexed := capture(v, resp, o, original), resp
+	if made != nil {
+		c.Resources, indexed = made.resources, made.page
+		o.DuplicateOf = "" // pages of an application differ by what its scripts make of one file
+	}
+	if err := w.store(ctx, &v, c, rules, o, doc); err != nil {
+		return err
+	}
+	w.index(&v, indexed, rules, o, doc != nil)
+	return nil
+}
+
+// closeVisit completes a visit whose page was kept, or not: then the item stays queued.
+func (w *worker) closeVisit(keep context.Context, v crawl.Visit, err error, o *crawl.Outcome) error {
+	if err != nil {
+		return w.broken(keep, v, fmt.Errorf("archive %s: %w", v.Item.URL, err), o)
+	}
+	return w.completeVisit(keep, v, *o)
+}
+
+// text is what a reader sees, as the parser of pages leaves texts.
+func (s *Shown) text() []byte {
+	t := bytes.Join(bytes.Fields(s.Text), []byte(" "))
+	return t[:min(len(t), htmlparse.MaxText)]
+}
+
+// take gives a parsed page the links that only scripts know.
+func (s *Shown) take(f *finds, doc *htmlparse.Document, follow bool, why crawl.SkipReason) {
+	for _, ref := range s.Links {
+		u, err := f.v.Item.URL.Resolve(ref)
+		if err != nil {
+			continue
+		}
+		if _, known := f.seen[f.rules.Normalize.Apply(u).String()]; known || slices.ContainsFunc(doc.Links, func(l htmlparse.Link) bool { return l.URL == u }) {
+			continue
+		}
+		f.o.LinksFound++
+		if !follow {
+			f.skip(u, crawl.ViaLink, why)
+			continue
+		}
+		f.add(crawl.Target{URL: u, Depth: f.v.Item.Depth + 1, Via: crawl.ViaLink}, 0)
+	}
+}
+
+// part makes one request for a page that a browser shows, in the turn of this host.
+func (w *worker) part(keep, fetching context.Context, v crawl.Visit, rules *Rules) error {
+	at := time.Now()
+	req := w.request(v.Item.URL, v, rules)
+	req.MaxBody, req.ETag, req.LastModified = min(req.MaxBody, maxPartBytes), "", ""
+	resp, err := w.p.o.Fetcher.Do(fetching, req)
+	if err != nil {
+		r, o := failure(err, v.Host, at)
+		return w.finish(keep, v, r, o)
+	}
+	defer resp.Release()
+	r := crawl.Response{Kind: crawl.Fetched, Requested: true, Took: resp.Took, Bytes: resp.WireBytes}
+	if limited(resp.Status) {
+		r.Kind, r.RetryAfter = crawl.RateLimited, askedWait(resp.Header, time.Now())
+	}
+	o := crawl.Outcome{Kind: r.Kind, Status: resp.Status, Took: resp.Took, Bytes: resp.WireBytes, FetchedAt: at}
+	if o.Part = (&crawl.Part{Status: resp.Status, Header: resp.Header, Body: slices.Clone(resp.Body)}); resp.DecodeErr != nil || resp.Truncated {
+		o.Part = &crawl.Part{Refusal: errors.Join(errors.New("the answer is not whole"), resp.DecodeErr).Error()}
+	}
+	return w.finish(keep, v, r, o)
+}
