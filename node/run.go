@@ -22,10 +22,6 @@ import (
 	"crawlnode/node/transfer"
 )
 
-// syncEvery bounds what a power loss can cost; a kill of the process costs
-// nothing.
-const syncEvery = time.Second
-
 // Run does everything until the node was drained or stopped, the crawl has
 // ended with --exit-when-done, or something broke. It returns when all
 // goroutines have ended and all files are closed. Call it once.
@@ -63,14 +59,16 @@ func (n *Node) runAll(ctx context.Context) error {
 	group.Go(func() error { return classed(n.members.Run(ctx)) })
 	group.Go(func() error { return n.spread.Run(ctx) })
 	group.Go(func() error { return n.rotator.Run(ctx) })
-	group.Go(func() error { return n.syncLoop(ctx) })
+	group.Go(func() error {
+		return disk.SyncLoop(ctx, n.space, func() error { return n.outputs.Sync(n.stalls.During) }, n.front.Sync)
+	})
 	group.Go(func() error { return n.stalls.Run(ctx) })
 	group.Go(func() error { return n.outputs.Run(ctx) })
 	group.Go(func() error { n.sinks.Run(ctx); return nil })
 	group.Go(func() error { return n.lead(ctx) })
 	group.Go(func() error {
 		if err := store.Wait(); err != nil && ctx.Err() == nil {
-			return storageFirst(err, err)
+			return datadir.StorageFirst(err, err)
 		}
 		return nil
 	})
@@ -84,17 +82,7 @@ func (n *Node) runAll(ctx context.Context) error {
 	if errors.Is(err, errFinished) || errors.Is(err, context.Canceled) {
 		return nil
 	}
-	return storageFirst(err, store.Wait())
-}
-
-// storageFirst is the error of a node that ended with err and whose store ended with broken.
-// Each goroutine that uses a store that fails may be the first to end, and its error has no
-// class.
-func storageFirst(err, broken error) error {
-	if broken == nil || err == nil || errors.Is(err, ErrStorage) {
-		return err
-	}
-	return datadir.Failed("the frontier", broken)
+	return datadir.StorageFirst(err, store.Wait())
 }
 
 // classed gives membership's errors their class: a node that may not join has a cluster
@@ -320,32 +308,6 @@ func (n *Node) adoptFlags() error {
 		n.adopt(changed)
 	}
 	return err
-}
-
-// syncLoop makes what was acknowledged durable against power loss: archive and
-// derived outputs first, so that no page is done without its record and its lines.
-func (n *Node) syncLoop(ctx context.Context) error {
-	tick := time.NewTicker(syncEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		if !n.space.Has(0) {
-			continue // what was written waits in memory
-		}
-		switch err := n.outputs.Sync(n.stalls.During); {
-		case disk.IsFull(err):
-			continue // as above: it has filled up since
-		case err != nil:
-			return err
-		}
-		if err := n.front.Sync(); err != nil {
-			return datadir.Failed("sync the frontier", err)
-		}
-	}
 }
 
 // errFinished ends Run after --exit-when-done.

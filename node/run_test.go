@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"syscall"
 	"testing"
+
+	"crawlnode/node/datadir"
 )
 
 // TestStorageFirst: whichever goroutine first notices a store that fails, the node ends
@@ -22,7 +24,7 @@ func TestStorageFirst(t *testing.T) {
 		"a cluster problem alone":   {clusterError("join", errors.New("name taken")), nil, false},
 		"it ended without an error": {nil, broken, false},
 	} {
-		got := storageFirst(c.err, c.broken)
+		got := datadir.StorageFirst(c.err, c.broken)
 		if errors.Is(got, ErrStorage) != c.storage || (got == nil) != (c.err == nil) {
 			t.Errorf("%s: %v", name, got)
 		}

@@ -80,3 +80,13 @@ func (e *LockedError) Error() string {
 }
 
 func (e *LockedError) Unwrap() error { return ErrStorage }
+
+// StorageFirst is the error of a node that ended with err and whose store ended with broken.
+// Each goroutine that uses a store that fails may be the first to end, and its error has no
+// class.
+func StorageFirst(err, broken error) error {
+	if broken == nil || err == nil || errors.Is(err, ErrStorage) {
+		return err
+	}
+	return Failed("the frontier", broken)
+}
