@@ -352,7 +352,7 @@ var table = []rule{
 		"it joins the pure recrawl to the frontier's writes; the price reaches it as a function, and it keeps nothing",
 	},
 	{
-		[]string{"node/indexer"}, []string{"crawl", "frontier", "frontier/texts", "node/fanout", "pipeline", "store/files", "store/search", "web/maintext"},
+		[]string{"node/indexer"}, []string{"crawl", "frontier", "frontier/texts", "importance", "node/fanout", "pipeline", "store/files", "store/search", "web/maintext", "web/urlnorm"},
 		"it brings documents into the node's index and asks those of all nodes; calls and rules are functions that it is given",
 	},
 	{

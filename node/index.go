@@ -25,7 +25,7 @@ func (n *Node) openIndexer() {
 func (n *Node) indexRules() indexer.Rules {
 	b := n.doc.Current()
 	version, excludes := b.Indexed(n.spread.Stamp().ScopeHash, n.doc.Seeds)
-	return indexer.Rules{On: b.Doc.Settings.Index, Version: version, Excludes: excludes}
+	return indexer.Rules{On: b.Doc.Settings.Index, Ranked: n.ranking.On(), Version: version, Excludes: excludes}
 }
 
 // holdersOf are the members that have a partition, the holder first.

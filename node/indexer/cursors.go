@@ -20,6 +20,8 @@ type cursor struct {
 	Changes int64 `json:"changes"`
 	// Again says that the partition is read once more from the start, for other rules; what is in the index stays good.
 	Again bool `json:"again,omitempty"`
+	// Scored is how many documents the partition had when all were last read for their importance.
+	Scored int64 `json:"scored,omitempty"`
 }
 
 // cursors is what the file holds.

@@ -26,6 +26,8 @@
 // another generation; its documents are then taken out, and read from the start. Changed scope rules have every partition
 // read again; what they exclude goes out.
 //
+// What a page is worth by its links is read when it is indexed; a partition that has grown fourfold is read again for it (decision 0238).
+//
 // A replica indexes its copies as the holder does. So a partition that is promoted is in the index already.
 //
 // # Goroutines and queues

@@ -35,6 +35,7 @@ func (x *Indexer) Block() *crawl.IndexBlock {
 	if index == nil || !on {
 		return nil
 	}
+	ranked := x.o.Rules().Ranked
 	select {
 	case x.slots <- struct{}{}: // it stays open
 		defer func() { <-x.slots }()
@@ -54,6 +55,9 @@ func (x *Indexer) Block() *crawl.IndexBlock {
 			b.Documents += count[uint32(m.Partition)]
 		}
 		b.Waiting += m.Counters.TextChanges - x.read(m)
+		if ranked && x.rescores(m) {
+			b.Waiting += m.Counters.Texts
+		}
 		return true
 	})
 	if b.Waiting > 0 && !behind.IsZero() {
@@ -70,4 +74,12 @@ func (x *Indexer) read(m *frontier.Meta) int64 {
 		return min(c.Changes, m.Counters.TextChanges)
 	}
 	return 0
+}
+
+// rescores reports whether the documents of a partition are to be read again for their importance.
+func (x *Indexer) rescores(m *frontier.Meta) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	c := x.cursors.Partitions[m.Partition]
+	return c != nil && c.Position.Generation == m.Generation && (c.Again || c.outgrown(m.Counters.Texts))
 }

@@ -13,6 +13,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/frontier/texts"
+	"crawlnode/importance"
 	"crawlnode/pipeline"
 	"crawlnode/web/urlnorm"
 )
@@ -21,6 +22,12 @@ import (
 type fakeStore struct {
 	metas   map[crawl.Partition]*frontier.Meta
 	changes map[crawl.Partition][]texts.Change // the key of the i-th is i+1
+	worth   map[string]importance.Cash
+}
+
+func (s *fakeStore) Standing(_ crawl.Partition, u urlnorm.URL) (a importance.Account, ok bool, err error) {
+	a.Settled, ok = s.worth[u.String()]
+	return a, ok, nil
 }
 
 func newStore() *fakeStore {
@@ -222,6 +229,53 @@ func TestOneNodeAnswersForEachPartition(t *testing.T) {
 			t.Errorf("without %v: %q, want %q", c.dead, got, c.want)
 		}
 	}
+}
+
+// TestImportance: pages that links praise come first, also when that was computed after they had come into the index; what
+// was read again stays whole, and without importance nothing is read again.
+func TestImportance(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	n := newNode(t, "a", t.TempDir(), s)
+	s.put(t, 1, "http://h0/", "Apple")
+	s.put(t, 0, "http://g/", "Pear")
+	s.put(t, 2, "http://i/", "Pear")
+	best := func() string {
+		t.Helper()
+		n.rounds(t)
+		r, err := NewSearcher(n.Indexer).Search(t.Context(), crawl.SearchQuery{Query: "apple", Page: 1, Size: 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Results) == 0 || r.Coverage != 1 || n.Block().Waiting != 0 {
+			t.Fatalf("%+v, block %+v", r, n.Block())
+		}
+		return r.Results[0].Link
+	}
+	best()
+	for i := range leastRescored {
+		s.put(t, 1, fmt.Sprintf("http://h%d/", i), "Apple")
+	}
+	s.worth = map[string]importance.Cash{"http://h5/": 500 * importance.Unit}
+	plain := best()
+	s.worth = map[string]importance.Cash{}
+	for i := range leastRescored {
+		if u := fmt.Sprintf("http://h%d/", i); u != plain {
+			s.worth[u] = 500 * importance.Unit
+			break
+		}
+	}
+	n.rules.Ranked = true
+	if b := n.Block(); b.Waiting != leastRescored {
+		t.Errorf("before all are read again: block %+v", b)
+	}
+	if got := best(); s.worth[got] == 0 {
+		t.Errorf("the best is %s, important are %v", got, s.worth)
+	}
+	if c := n.cursors.Partitions[1]; c.Again || c.Scored != leastRescored || c.outgrown(leastRescored*rescoreAfter-1) || !c.outgrown(leastRescored*rescoreAfter) {
+		t.Errorf("cursor %+v", c)
+	}
+	n.close()
 }
 
 // threeNodes are the nodes a, b and c, each of which has two of three partitions; dead nodes answer with what answer returns.

@@ -8,7 +8,9 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/frontier/texts"
+	"crawlnode/importance"
 	"crawlnode/store/search"
+	"crawlnode/web/urlnorm"
 )
 
 // Index is the part of store/search that the package needs.
@@ -26,11 +28,14 @@ type Store interface {
 	Walk(visit func(*frontier.Meta) bool)
 	Meta(p crawl.Partition) (frontier.Meta, bool)
 	TextChanges(p crawl.Partition, after texts.Position, visit func(texts.Change) bool) (texts.Position, bool, error)
+	// Standing is what links say of a URL; ok is false when they say nothing.
+	Standing(p crawl.Partition, u urlnorm.URL) (a importance.Account, ok bool, err error)
 }
 
 // Rules are those by which URLs stay in the index.
 type Rules struct {
 	On      bool   // --index
+	Ranked  bool   // the importance of pages is computed
 	Version uint64 // of the rules of Excludes; 0: nothing is excluded
 	// Excludes reports whether a URL is not to be found; nil: none.
 	Excludes func(url string) bool

@@ -8,7 +8,9 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/frontier/texts"
+	"crawlnode/importance"
 	"crawlnode/store/search"
+	"crawlnode/web/urlnorm"
 )
 
 // round brings the next changes into the index. more says that others wait.
@@ -123,6 +125,8 @@ type gathering struct {
 	batch search.Batch
 	bytes int
 	moved map[crawl.Partition]cursor
+	// changed: it has changes, and not only what is read again for its importance.
+	changed bool
 }
 
 func (r *gathering) full() bool {
@@ -136,7 +140,12 @@ func (x *Indexer) gather(r *gathering, m *frontier.Meta) (more bool, err error) 
 		c = *known
 	}
 	if c.Changes >= m.Counters.TextChanges && !c.Again {
-		return false, nil
+		if r.changed || !r.rules.Ranked || !c.outgrown(m.Counters.Texts) {
+			return false, nil
+		}
+		c.Again, c.Position.Key = true, texts.Position{}.Key // nothing else waits, as far as this round has looked
+	} else if !c.Again {
+		r.changed = true
 	}
 	if r.full() {
 		return true, nil
@@ -152,8 +161,12 @@ func (x *Indexer) gather(r *gathering, m *frontier.Meta) (more bool, err error) 
 		return false, err
 	}
 	c.Position = to
-	if whole {
-		c.Changes, c.Again = m.Counters.TextChanges, false
+	switch {
+	case !whole:
+	case c.Again, c.Changes == 0: // all of them have their present importance
+		c.Changes, c.Again, c.Scored = m.Counters.TextChanges, false, m.Counters.Texts
+	default:
+		c.Changes = m.Counters.TextChanges
 	}
 	r.moved[m.Partition] = c
 	return !whole, nil
@@ -172,6 +185,34 @@ func (x *Indexer) take(r *gathering, p crawl.Partition, t *texts.Change) {
 		return
 	}
 	d.URL, d.Partition = t.URL, uint32(p)
+	if r.rules.Ranked {
+		d.Importance = x.importance(p, t.URL)
+	}
 	r.batch.Put = append(r.batch.Put, d)
 	r.bytes += len(d.Text) + len(d.Headings)
+}
+
+// importance is that of a page, in units of the mean page, as far as it was computed; 0: nothing is known.
+func (x *Indexer) importance(p crawl.Partition, raw string) float64 {
+	u, err := urlnorm.Parse(raw)
+	if err != nil {
+		return 0 // a URL that an older release took
+	}
+	a, ok, err := x.o.Store.Standing(p, u)
+	if err != nil || !ok { // the partition has gone since: the next round sees it
+		return 0
+	}
+	return float64(max(a.Total(), 0)) / float64(importance.Unit)
+}
+
+// rescoreAfter is by what factor the documents of a partition grow until they are read again for their importance. What a
+// page is worth counts by its logarithm, so it need not be newer; and all together read no more than a third more.
+const rescoreAfter = 4
+
+// leastRescored is the number of documents of a partition below which importance says little.
+const leastRescored = 8
+
+// outgrown reports whether the documents of a partition that was read to its end are to be read again for their importance.
+func (c *cursor) outgrown(documents int64) bool {
+	return !c.Again && documents >= leastRescored && documents >= rescoreAfter*max(c.Scored, 1)
 }
