@@ -20,7 +20,7 @@ import (
 var (
 	syntheticPages = flag.Int("search.synthetic", 2000, "synthetic pages of TestLoad; 1000000 for the figures in docs/results/search.md")
 	syntheticWords = flag.Int("search.words", 100, "words of the text of a synthetic page")
-	hostileCount   = flag.Int("search.hostile", 300, "hostile questions of TestLoad; 5000 for the figures")
+	hostileCount   = flag.Int("search.hostile", 200, "hostile questions of TestLoad; 5000 for the figures")
 	strict         = flag.Bool("search.strict", false, "TestLoad fails when a hostile question takes more than a second: on a machine with nothing else to do")
 )
 
@@ -52,7 +52,7 @@ func TestLoad(t *testing.T) {
 		}
 		if i*10/n > (i-len(b.Put))*10/n {
 			t.Logf("%d pages after %v, %v of processor: %+v, memory %s", i, time.Since(began).Round(time.Second), processor().Round(time.Second), x.Size(), memory())
-			t.Logf("  %s", asked(t, x, func() string { return s.Question(r, i, *syntheticWords) }, 200))
+			t.Logf("  %s", asked(t, x, func() string { return s.Question(r, i, *syntheticWords) }, min(200, 1+n/40)))
 		}
 	}
 	for settled := x.Size(); ; settled = x.Size() { // what merges go on
@@ -62,7 +62,7 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	t.Logf("merged after %v, %v of processor: %+v", time.Since(began).Round(time.Second), processor().Round(time.Second), x.Size())
-	t.Logf("ordinary: %s", asked(t, x, func() string { return s.Question(r, n, *syntheticWords) }, min(2000, n)))
+	t.Logf("ordinary: %s", asked(t, x, func() string { return s.Question(r, n, *syntheticWords) }, min(2000, 1+n/4)))
 	t.Logf("by two at once: %.0f questions/s", together(t, x, s, n))
 	before := heap()
 	hostile := asked(t, x, func() string { return s.Hostile(r) }, *hostileCount)
@@ -116,7 +116,7 @@ func asked(t *testing.T, x *search.Index, question func() string, n int) times {
 // together is the number of questions a second that two at once have answered.
 func together(t *testing.T, x *search.Index, s *Synthetic, pages int) float64 {
 	t.Helper()
-	const each = 200
+	each := min(200, 1+pages/20)
 	var group sync.WaitGroup
 	began := time.Now()
 	for k := range 2 {
@@ -131,7 +131,7 @@ func together(t *testing.T, x *search.Index, s *Synthetic, pages int) float64 {
 		})
 	}
 	group.Wait()
-	return 2 * each / time.Since(began).Seconds()
+	return float64(2*each) / time.Since(began).Seconds()
 }
 
 func processor() time.Duration {

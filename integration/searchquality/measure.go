@@ -30,7 +30,7 @@ func (s Score) String() string {
 		s.P50.Round(10*time.Microsecond), s.P99.Round(10*time.Microsecond), s.Slowest.Round(10*time.Microsecond))
 }
 
-// Measure asks the questions of a set. missed is called for those whose answer is not in the first ten; nil calls nothing.
+// Measure asks the questions of a set. missed is called for those whose first result is not the answer; nil calls nothing.
 func Measure(set Set, ask func(text string) ([]Found, error), missed func(Question, []Found)) (Score, error) {
 	s := Score{Questions: len(set.Questions)}
 	var took []time.Duration
@@ -49,7 +49,8 @@ func Measure(set Set, ask func(text string) ([]Found, error), missed func(Questi
 		if passage > 0 {
 			s.Passage += 1 / float64(passage)
 			s.Found++
-		} else if missed != nil {
+		}
+		if passage != 1 && missed != nil {
 			missed(q, results)
 		}
 	}

@@ -129,6 +129,22 @@ func shortest(passage, words []string) []string {
 	return best
 }
 
+// span is the number of words of the shortest passage of a text that has all of the words, as they are written; 0 when
+// it does not have them.
+func span(text string, words []string) int {
+	last := make([]int, len(words))
+	best := 0
+	for i, w := range wordsOf(text) {
+		if k := slices.Index(words, w); k >= 0 {
+			last[k] = i + 1
+			if from := slices.Min(last); from > 0 && (best == 0 || i+2-from < best) {
+				best = i + 2 - from
+			}
+		}
+	}
+	return best
+}
+
 // same finds the pages that have the passages of the questions.
 func same(docs []search.Document, questions []Question, passages [][]string) {
 	of := map[string][]int{} // by first word

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"crawlnode/store/search/analyse"
 )
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -149,5 +151,21 @@ func TestManyBatchesAreOneIndex(t *testing.T) {
 	}
 	if p := find(t, x, "common"); p.Total != 300 {
 		t.Errorf("%d found after the removal", p.Total)
+	}
+}
+
+// TestStemsBeginAsTheirWords: a marker passes over words by their first byte, in every language.
+func TestStemsBeginAsTheirWords(t *testing.T) {
+	stem := analyse.NewStemmer()
+	words := strings.Fields("yearly youth yes eye Yahoo inlining uberall ubernahme yoga ijs ijzer ghost gegeven onvoldoende ausgegeben eau lhomme oeuvre " +
+		"вопрос ёлка их iskandar ılık inek øre aeble åben äiti ihminen împărat y u i o a œuvre ÿ ß")
+	for _, code := range []string{"", "en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "fi", "hu", "ro", "ru", "tr"} {
+		for _, w := range words {
+			for s := analyse.NewScanner(w); s.Next(); {
+				if _, got := analyse.Split(stem.Stem(analyse.LanguageOf(code), s.Word()).Term); got == "" || got[0] != s.Word()[0] {
+					t.Errorf("%s: the stem of %s is %q", code, s.Word(), got)
+				}
+			}
+		}
 	}
 }

@@ -39,6 +39,9 @@ type marker struct {
 	stem  *analyse.Stemmer
 	terms map[string]int // of words, by number of the clause
 	begin map[string]int // beginnings of words
+	// first has the first bytes of what can match: a stem begins as its word does, so most words of a text need not be
+	// stemmed to know that they do not match. Stemming them took a third of the time of a question.
+	first [256]bool
 }
 
 func newMarker(p *Plan, stem *analyse.Stemmer) *marker {
@@ -53,6 +56,7 @@ func newMarker(p *Plan, stem *analyse.Stemmer) *marker {
 		for _, w := range clause.Words {
 			if clause.Kind == query.Prefix {
 				m.begin[w] = i
+				m.first[w[0]] = true
 				continue
 			}
 			if clause.Kind == query.Word && len(q.Clauses) > 1 && isStop(stem, main, w) {
@@ -63,6 +67,8 @@ func newMarker(p *Plan, stem *analyse.Stemmer) *marker {
 					term := stem.Stem(l, []byte(word)).Term
 					if _, ok := m.terms[term]; !ok {
 						m.terms[term] = i
+						_, of := analyse.Split(term)
+						m.first[of[0]] = true
 					}
 				}
 			}
@@ -72,6 +78,9 @@ func newMarker(p *Plan, stem *analyse.Stemmer) *marker {
 }
 
 func (m *marker) match(l analyse.Language, word []byte) int {
+	if !m.first[word[0]] {
+		return -1
+	}
 	if i, ok := m.terms[m.stem.Stem(l, word).Term]; ok {
 		return i
 	}
