@@ -99,7 +99,7 @@ var pieces = []string{
 	"title:", "site:", "host:", "lang:", "filetype:", "before:", "after:", "inurl:", "intitle:", "cache:", "_exists_:", "text:(a OR b)", "title:\"", "-title:", "-site:*", "before:0000-99-99", "after:9999999999",
 	"site:" + strings.Repeat("a.", 120), "host:[::1]", "<script>alert(1)</script>", "'; DROP TABLE page; --", "{\"query\":{\"match_all\":{}}}", "%00", "\x00", "\xff\xfe", "\u202e", "𝕬𝖇", "e\u0301\u0301\u0301\u0301",
 	"東京都", "ああああああああ", "ไทย", "العربية", "עברית", "ß", "ſ", "İı", "the", "of", "a", "C++", "C#", "2024", "1", "…", "“", "”", "«", "\t", "\n", "\u2028", strings.Repeat("x", 300), strings.Repeat("e", 48),
-	"zzyzzx", "qqqqqqqqqq", "elemnet", "pagge", "fucntion",
+	"zzyzzx", "qqqqqqqqqq", "elemnet", "pagge", "fukntion",
 }
 
 // Hostile is a question that nobody would ask: drawn pieces and words, up to more than an index takes.
