@@ -189,7 +189,7 @@ func distributions() []distribution {
 		{"response_duration_seconds", "Time from a request to the end of its response; the sum is estimated from the buckets.", func(s *Sample) *Histogram { return &s.Latency }},
 		{"dns_lookup_duration_seconds", "Time of a name look-up that was not answered from memory.", func(s *Sample) *Histogram { return &s.DNSLatency }},
 		{"frontier_commit_duration_seconds", "Time to write one group of changes to the store.", func(s *Sample) *Histogram { return &s.Commit }},
-		{"render_duration_seconds", "Time that a page took in this node's browser.", func(s *Sample) *Histogram { return &s.Render.Seconds }},
+		{"render_duration_seconds", "Time that a page took in this node's browser. Missing while no page is shown to one.", func(s *Sample) *Histogram { return &s.Render.Seconds }},
 		{"handoff_pause_duration_seconds", "Time during which no node crawled the hosts of a partition that this node handed over.", func(s *Sample) *Histogram { return &s.HandoffPause }},
 	}
 }
