@@ -139,7 +139,7 @@ func TestRenderUnderKills(t *testing.T) {
 
 	f := w.judge(delay, 0)
 	t.Logf("%v in %v; %+v", f, time.Since(began).Round(time.Second), s.Render)
-	if f.violating > 0 || f.missing > 0 || f.repeated > 20 { // what was in flight at the kill
+	if f.violating > 0 || f.missing > 0 || f.repeated > 40 { // what was in flight at the kill, and what a browser showed while its host moved back
 		t.Error(f)
 	}
 	shown := map[string]int{}

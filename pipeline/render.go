@@ -33,6 +33,10 @@ type Renderer interface {
 	Render(ctx context.Context, p *Showing, s *crawl.Settings) (*Shown, error)
 }
 
+// ErrMoved is an error of Render: the page's host goes to another node, so the browser cannot have what the page asks for. The page
+// stays queued, and is shown there.
+var ErrMoved = errors.New("its host moves to another node")
+
 // Place is the right to one page at the browsers or in line for them.
 type Place interface{ Leave() }
 
@@ -159,7 +163,7 @@ func (p *Pipeline) rendered(keep context.Context, f *fetched) error {
 	w := &worker{p: p}
 	shown, err := p.o.Renderer.Render(f.fetching, f.showing(), &f.rules.Settings)
 	switch {
-	case err != nil && f.fetching.Err() != nil:
+	case errors.Is(err, ErrMoved), err != nil && f.fetching.Err() != nil:
 		return w.completeVisit(keep, f.v, crawl.Outcome{Kind: crawl.Aborted, Reason: "the page was taken back while a browser showed it", FetchedAt: f.o.FetchedAt})
 	case err != nil:
 		f.o.Rendering = &crawl.Rendering{Reason: err.Error()}

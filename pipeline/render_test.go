@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -174,6 +175,16 @@ func TestShownTakenBack(t *testing.T) {
 	end()
 	if err := <-done; err != nil || len(b.outcomes) != 1 || b.outcomes[0].Kind != crawl.Aborted || w.places != 1 {
 		t.Errorf("%v, %+v, %d places", err, b.outcomes, w.places)
+	}
+}
+
+// TestShownMoved: a page whose host moves away while a browser shows it stays queued, and nothing of it is archived.
+func TestShownMoved(t *testing.T) {
+	t.Parallel()
+	w := &browser{places: 1, err: fmt.Errorf("shown in vain: %w", ErrMoved)}
+	b := showing(t, w)
+	if _, o := b.one(); o.Kind != crawl.Aborted || len(b.captures) != 0 || w.places != 1 {
+		t.Errorf("%+v, captured %+v, %d places", o, b.captures, w.places)
 	}
 }
 

@@ -22,6 +22,8 @@ type asker struct {
 	page  *pipeline.Showing
 	s     *crawl.Settings
 	rules *pipeline.Rules
+	// end ends the page with pipeline.ErrMoved when its own host is not held any more: without its scripts it would be half a page.
+	end context.CancelCauseFunc
 }
 
 // unwanted are the kinds of requests that neither text nor links need. A picture of the page does.
@@ -67,6 +69,9 @@ func (a *asker) fetch(ctx context.Context, q render.Request) (*crawl.Part, error
 	}
 	p := ring.PartitionOf(crawl.Host(u.Host()), a.r.o.Partitions())
 	if a.r.o.Holder(p) != a.r.o.Self {
+		if u.Host() == a.page.Visit.Item.URL.Host() {
+			a.end(pipeline.ErrMoved)
+		}
 		return nil, errNotOurs
 	}
 	part, hit, err := a.r.Parts.Ask(ctx, p, u)

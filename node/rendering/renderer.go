@@ -219,11 +219,17 @@ func (r *Renderer) Render(ctx context.Context, p *pipeline.Showing, s *crawl.Set
 	if pool == nil {
 		return nil, errors.Join(render.ErrClosed, err)
 	}
-	a := &asker{r: r, page: p, s: s, rules: r.o.Rules()}
+	visit := ctx
+	ctx, end := context.WithCancelCause(visit)
+	defer end(nil)
+	a := &asker{r: r, page: p, s: s, rules: r.o.Rules(), end: end}
 	page := render.Page{URL: p.Visit.Item.URL.String(), Response: render.Response{Status: p.Status, Header: p.Header, Body: p.Body}, Screenshot: s.RenderScreenshot}
 	result, err := pool.Render(ctx, page, a)
 	if errors.Is(err, render.ErrBrowser) && ctx.Err() == nil {
 		result, err = pool.Render(ctx, page, a)
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, pipeline.ErrMoved) && visit.Err() == nil {
+		return nil, cause // whatever the browser has made of it meanwhile
 	}
 	if err != nil {
 		if ctx.Err() == nil {

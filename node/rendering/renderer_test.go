@@ -1,6 +1,7 @@
 package rendering
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -110,6 +111,7 @@ func TestAsk(t *testing.T) {
 		q        render.Request
 		elsewher bool // another node holds all hosts
 		refused  bool
+		ended    bool // the page is
 	}{
 		{name: "script", q: render.Request{URL: "http://a.test/x.js", Method: "GET", Kind: "Script"}},
 		{name: "of another host in scope", q: render.Request{URL: "http://b.test/x.js", Method: "GET", Kind: "Script"}},
@@ -122,20 +124,25 @@ func TestAsk(t *testing.T) {
 		{name: "head", q: render.Request{URL: "http://a.test/x", Method: "HEAD", Kind: "XHR"}, refused: true},
 		{name: "no URL", q: render.Request{URL: "http://[/", Method: "GET", Kind: "XHR"}, refused: true},
 		{name: "favicon", q: render.Request{URL: "http://a.test/favicon.ico", Method: "GET", Kind: "Other"}, refused: true},
-		{name: "another's host", q: render.Request{URL: "http://a.test/x.js", Method: "GET", Kind: "Script"}, elsewher: true, refused: true},
+		{name: "its host has moved", q: render.Request{URL: "http://a.test/x.js", Method: "GET", Kind: "Script"}, elsewher: true, refused: true, ended: true},
+		{name: "another's host, of another", q: render.Request{URL: "http://b.test/x.js", Method: "GET", Kind: "Script"}, elsewher: true, refused: true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := rig(t, c.s)
 			if c.elsewher {
 				r.o.Holder = func(crawl.Partition) crawl.NodeID { return "you" }
 			}
-			a := &asker{r: r, page: showing(t, "http://a.test/"), s: &c.s, rules: r.o.Rules()}
+			page, end := context.WithCancelCause(t.Context())
+			a := &asker{r: r, page: showing(t, "http://a.test/"), s: &c.s, rules: r.o.Rules(), end: end}
 			done := make(chan error, 1)
 			go func() { _, err := a.Fetch(t.Context(), c.q); done <- err }()
 			synctest.Wait()
 			serve(r.Parts, func(_ urlnorm.URL, _ int) *crawl.Outcome { return ok("x") })
 			if err := <-done; (err != nil) != c.refused {
 				t.Errorf("%s: %v", c.name, err)
+			}
+			if moved := errors.Is(context.Cause(page), pipeline.ErrMoved); moved != c.ended {
+				t.Errorf("%s: the page is ended: %v", c.name, moved)
 			}
 		})
 	}
