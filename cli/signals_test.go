@@ -126,7 +126,7 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 		code  int
 		says  string // beside until
 	}{
-		{"a crawl that looks a name up", "no page yet: looking up", replaced(flags("crawl", "http://nosuch.invalid/"), "--dns", names.LocalAddr().String()), command.ExitInterrupted, ""},
+		{"a crawl that looks a name up", "no page yet: ", replaced(flags("crawl", "http://nosuch.invalid/"), "--dns", names.LocalAddr().String()), command.ExitInterrupted, ""},
 		{"a crawl that waits for a server", "asking 127.0.0.1 for robots.txt", flags("crawl", silent.URL+"/"), command.ExitInterrupted, ""},
 		{"a crawl that fetches", "", fetching, command.ExitInterrupted, ""},
 		{"a crawl that is over", "this crawl ended", append([]string{"crawl", web.Seeds()[0]}, over...), command.ExitOK, ""},
