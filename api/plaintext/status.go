@@ -145,6 +145,7 @@ func writeWork(b *bytes.Buffer, s *crawl.Status) {
 		Bytes(o.WARCBytesTotal), Count(o.WARCFiles), elsewhere(&o), Bytes(o.IndexBytesTotal), o.RecordsPerSecond, Bytes(int64(o.WARCBytesPerSecond)))
 	row(b, "content", "%s exact duplicates, %s near-duplicates; %s records lost", Count(o.ContentDuplicatesTotal),
 		Count(o.NearDuplicatesTotal), Count(o.RecordsLost))
+	writeOutputs(b, s)
 }
 
 // writeFreshness writes what revisits do, unless they are off.
