@@ -64,14 +64,15 @@ func (*crawlConfSetVerb) Help() string {
 		"crawlnode crawl-config set 'exclude=*.zip' 'exclude=regex:/calendar/' --addr 127.0.0.1:27305",
 	) + `
 
-Everything of the scope, the politeness, the limits and the revisits can be changed,
-at once on all nodes: scope, include, exclude, assets, focus, focus-min, priority,
-max-depth, max-pages, max-pages-per-host, max-duration, max-body, delay, ip-delay,
-user-agent, contact, robots, tls-verify, allow-net, recrawl, recrawl-interval,
-recrawl-min, recrawl-max, recrawl-share, recrawl-changed. The other settings stay as
-they are.
+Everything of the scope, the politeness, the limits, the revisits and rendering, and
+the index, can be changed, at once on all nodes: scope, include, exclude, assets,
+focus, focus-min, priority, max-depth, max-pages, max-pages-per-host, max-duration,
+max-body, delay, ip-delay, user-agent, contact, robots, tls-verify, allow-net,
+recrawl, recrawl-interval, recrawl-min, recrawl-max, recrawl-share, recrawl-changed,
+render, render-match, render-screenshot, index. The other settings stay as they are.
 
-A longer delay holds from the next request to each host on. What a narrower scope
+A longer delay holds from the next request to each host on, a shorter one at once.
+What a narrower scope
 does not hold any more is refused when its turn comes; what a former one has
 refused is found again only with the pages that link to it. A crawl that ended
 because of --max-pages or --max-duration goes on when the limit is raised. With

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,4 +42,22 @@ func TestConfigPrint(t *testing.T) {
 		t.Errorf("%v, %d settings", err, len(settings))
 	}
 	run(t, "", "config", "print", "--delay", "0s").want(t, command.ExitUsage, "delay: 0s", "--allow-net")
+}
+
+// TestHelpNamesLiveSettings keeps the list in the help of crawl-config set complete.
+func TestHelpNamesLiveSettings(t *testing.T) {
+	t.Parallel()
+	words := strings.FieldsFunc(run(t, "", "crawl-config", "set", "--help").out, func(r rune) bool { return strings.ContainsRune(" ,.:\n", r) })
+	settings, err := config.Explain(config.Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range settings {
+		if s.Name == "store" || s.Name == "exclude-file" {
+			continue // the crawl's, and read when a node starts
+		}
+		if s.Live == "cluster" && !slices.Contains(words, s.Name) {
+			t.Errorf("the help does not name %s", s.Name)
+		}
+	}
 }

@@ -64,6 +64,37 @@ func TestContractFlags(t *testing.T) {
 	}
 }
 
+// TestContractDefaults checks the defaults that the public interface fixes.
+func TestContractDefaults(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{
+		"http": "127.0.0.1:27295", "gossip": "127.0.0.1:27296", "rpc": "127.0.0.1:27297", "cluster": "default", "partitions": "1024", "replication": "2",
+		"quorum": "on", "proof-of-death": "on", "scope": "host", "assets": "off", "max-body": "10MiB", "delay": "1s", "fetchers": "256", "robots": "obey",
+		"store": "warc", "warc-size": "1GiB", "tls-verify": "strict", "drain-timeout": "25s", "memory": "1GiB", "log-level": "info", "log-format": "auto",
+		"recrawl": "off", "recrawl-interval": "7d", "recrawl-min": "1h", "recrawl-max": "90d", "recrawl-share": "0.5", "recrawl-changed": "text",
+		"priority":  "importance=0.3,authority=0.25,change=0.2,depth=0.15,freshness=0.1",
+		"focus-min": "0", "render": "off", "render-timeout": "30s", "render-memory": "1GiB", "index": "off", "fetch": "on", "lease": "5m",
+		"keep-local": "all", "trace-sample": "0.001", "allow-ports": "80,443,8000-9000,seeds",
+		// Not set: none, or computed at the start.
+		"advertise": "", "join": "", "cluster-key-file": "", "seed": "", "seeds": "", "include": "", "exclude": "", "exclude-file": "", "ip-delay": "", "user-agent": "",
+		"contact": "", "dns": "", "allow-net": "", "focus": "", "normalize": "", "render-match": "", "browser": "", "frontier-addr": "", "upload": "",
+		"upload-endpoint": "", "sink": "", "otlp-endpoint": "", "trace-match": "", "deny-net": "",
+	}
+	settings, err := Explain(Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range settings {
+		if d, ok := want[s.Name]; ok && d != s.Default {
+			t.Errorf("--%s: the default is %q, want %q", s.Name, s.Default, d)
+		}
+		delete(want, s.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("there are no %v", want)
+	}
+}
+
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

@@ -56,6 +56,21 @@ func (c *Core) forgive(now time.Time, h *host) {
 	s.NotBefore = earlier(s.NotBefore, now.Add(c.gap(h)))
 }
 
+// shorten ends a wait that a longer configured gap has left. Every request to the host has ended before
+// now, or the caller knows better (Activate's acquired), so the present gap from now on is enough. What
+// else a host may wait for is in its state and is kept: back-off, Crawl-delay, slow answers, failures,
+// Retry-After.
+func (c *Core) shorten(now time.Time, h *host) {
+	s := &h.state
+	wait := gap(s, c.cfg.Delay(h.addr()), s.CrawlDelay)
+	if s.Failures > 0 {
+		wait = max(wait, failureWait(s.Failures))
+	}
+	if until := now.Add(wait); until.Before(s.NotBefore) {
+		s.NotBefore, h.saved = until, false
+	}
+}
+
 // failedAt is when h's host failed last, computed from the wait that followed.
 func (c *Core) failedAt(h *host) time.Time {
 	if s := &h.state; s.FrozenUntil.IsZero() {

@@ -82,13 +82,15 @@ func TestForgive(t *testing.T) {
 		"about to be tried":               {crawl.HostState{Failures: 3, NotBefore: in(300 * time.Millisecond)}, 300 * time.Millisecond, 0},
 		"frozen":                          {crawl.HostState{Failures: 5, NotBefore: in(-50 * time.Minute), FrozenUntil: in(10 * time.Minute)}, 0, 0},
 		"had its last try":                {crawl.HostState{Failures: 6, LastTry: true, FrozenUntil: in(10 * time.Minute)}, 0, 0},
-		"failed since":                    {crawl.HostState{Failures: 3, NotBefore: in(16*time.Second + 1)}, 16*time.Second + 1, 3},
+		"failed since":                    {crawl.HostState{Failures: 3, NotBefore: in(16*time.Second + 1)}, 16 * time.Second, 3},
 		"frozen since":                    {crawl.HostState{Failures: 5, FrozenUntil: in(time.Hour + 1)}, time.Hour, 5},
 		"failed, and asked with a header": {crawl.HostState{Failures: 3, NotBefore: in(15 * time.Second), HoldUntil: in(2 * time.Hour)}, 2 * time.Hour, 0},
 		"only asked":                      {crawl.HostState{HoldUntil: in(2 * time.Hour)}, 2 * time.Hour, 0},
 		"failed after 429":                {crawl.HostState{Failures: 1, NotBefore: in(31 * time.Second), Backoff: 32 * time.Second}, 31 * time.Second, 0},
 		"failed, with a Crawl-delay":      {crawl.HostState{Failures: 4, NotBefore: in(60 * time.Second), CrawlDelay: 20 * time.Second}, 20 * time.Second, 0},
-		"never failed":                    {crawl.HostState{NotBefore: in(15 * time.Second)}, 15 * time.Second, 0},
+		"soon":                            {crawl.HostState{NotBefore: in(9 * time.Second)}, 9 * time.Second, 0},
+		"an hour, by an earlier --delay":  {crawl.HostState{NotBefore: in(time.Hour)}, time.Second, 0},
+		"429":                             {crawl.HostState{NotBefore: in(15 * time.Second), Backoff: 16 * time.Second}, 15 * time.Second, 0},
 	} {
 		core := New(Config{Forgive: now})
 		core.Activate(now, Queue{Host: "a.test", State: c.state, Items: []crawl.Item{{URL: u, Seq: 1}}}, time.Time{})

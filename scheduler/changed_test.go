@@ -72,22 +72,74 @@ func TestGapsThatGrow(t *testing.T) {
 	}
 	end(second)
 
-	// The hosts that were asked keep their own wait when the gaps get smaller: 3 s after their ends.
-	// The address has no wait any more, so the third, which stands in line for it, goes at once.
-	delay, ipDelay = 0, 0
+	// Smaller gaps apply from now on: the hosts that were asked wait for one second more, not for three after
+	// their ends. The address has no wait any more, so the third, which stands in line for it, goes at once.
+	now = now.Add(500 * time.Millisecond)
+	delay, ipDelay = time.Second, 0
 	core.GapsChanged(now, false)
 	third, ok := core.Next(now)
 	if !ok || third.Host == first.Host || third.Host == second.Host {
 		t.Fatalf("%v %v", third.Host, ok)
 	}
-	now = now.Add(900 * time.Millisecond)
+	now = now.Add(500 * time.Millisecond)
+	next(first.Host) // its own wait ended before
+	now = now.Add(499 * time.Millisecond)
 	next("")
-	now = now.Add(100 * time.Millisecond)
-	next(first.Host)
-	now = now.Add(1900 * time.Millisecond)
-	next("")
-	now = now.Add(100 * time.Millisecond)
+	now = now.Add(time.Millisecond)
 	next(second.Host)
+}
+
+// TestDelayShrinks lowers the delay of a host that waits in memory, and of one that lies on disk. Each keeps what
+// else it waits for.
+func TestDelayShrinks(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	in := now.Add
+	u, err := urlnorm.Parse("http://a.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		state crawl.HostState
+		want  time.Duration
+	}{
+		"a long delay":   {crawl.HostState{NotBefore: in(time.Hour)}, time.Second},
+		"the end of one": {crawl.HostState{NotBefore: in(20 * time.Millisecond)}, 20 * time.Millisecond},
+		"a Crawl-delay":  {crawl.HostState{NotBefore: in(time.Hour), CrawlDelay: 30 * time.Second}, 30 * time.Second},
+		"a back-off":     {crawl.HostState{NotBefore: in(time.Hour), Backoff: 5 * time.Minute}, 5 * time.Minute},
+		"a slow answer":  {crawl.HostState{NotBefore: in(time.Hour), Latency: 8 * time.Second}, 16 * time.Second},
+		"three failures": {crawl.HostState{NotBefore: in(time.Hour), Failures: 3}, 16 * time.Second},
+		"Retry-After":    {crawl.HostState{NotBefore: in(time.Hour), HoldUntil: in(2 * time.Hour)}, 2 * time.Hour},
+		"frozen":         {crawl.HostState{NotBefore: in(time.Hour), Failures: 5, FrozenUntil: in(50 * time.Minute)}, 50 * time.Minute},
+		"nothing":        {crawl.HostState{}, 0},
+	} {
+		for _, disk := range []bool{false, true} {
+			delay := time.Hour
+			core := New(Config{Delay: func(netip.Addr) time.Duration { return delay }})
+			activate := func() {
+				q := Queue{Host: "a.test", State: c.state, Items: []crawl.Item{{URL: u}}}
+				if c.state.CrawlDelay > 0 {
+					q.Robots = []*crawl.Robots{{Origin: "http://a.test", Expires: now.Add(time.Hour), CrawlDelay: c.state.CrawlDelay}}
+				}
+				core.Activate(now, q, time.Time{})
+			}
+			if !disk {
+				activate()
+			}
+			delay = time.Second
+			core.GapsChanged(now, false)
+			if disk {
+				activate()
+			}
+			h := core.hosts["a.test"]
+			if got := max(core.start(h).Sub(now), 0); got != c.want {
+				t.Errorf("%s, on disk %v: it waits for %v, want %v", name, disk, got, c.want)
+			}
+			if want := c.state.NotBefore.Sub(now) > time.Second; h.saved == want {
+				t.Errorf("%s, on disk %v: its state counts as saved: %v", name, disk, h.saved)
+			}
+		}
+	}
 }
 
 // A smaller gap of addresses applies from now on, not after the wait that the larger one left.

@@ -82,6 +82,7 @@ type Core struct {
 	lastID      uint64
 	addrs       map[netip.Addr]*address // only those with a delay
 	widened     time.Time               // when the configured gaps grew last; zero: they never did
+	narrowed    bool                    // one got smaller, or may have before this process: stored waits may be too long
 	ready       *bandQueue
 	timers      timers.Heap[owner]
 	actions     []Action
@@ -102,6 +103,7 @@ func New(cfg Config) *Core {
 		addrs:       make(map[netip.Addr]*address),
 		ready:       newBandQueue(cfg.Shares),
 		shares:      newShares(cfg),
+		narrowed:    !cfg.Forgive.IsZero(),
 	}
 }
 
@@ -136,6 +138,9 @@ func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
 		h.state.CrawlDelay = crawlDelay(h.robots, "")
 	}
 	c.forgive(now, h)
+	if c.narrowed && h.state.NotBefore.Sub(now) > LoadAhead {
+		c.shorten(now, h)
+	}
 	c.hosts[h.name] = h
 	c.enter(now, h)
 	if c.parts[h.part] == nil {
@@ -160,15 +165,19 @@ func (c *Core) Acquired(now time.Time, p crawl.Partition, at time.Time) {
 // GapsChanged says that the configured gaps have changed. A gap that grew applies after
 // requests before the change as well: the time of those is not kept for each host, so each
 // host waits its new gap from now, once, or its present wait, whichever is longer. For
-// hosts that are activated later the caller does this with Activate. A gap of hosts that
-// shrank does not shorten a wait after a request that has ended. One of addresses does: every
-// request was before now, so the new gap from now on is enough.
+// hosts that are activated later the caller does this with Activate. A gap that shrank applies
+// from now on: every request was before now, so the new gap from now on is enough. Hosts that
+// wait on disk get it when they are activated, which the caller may do at once.
 func (c *Core) GapsChanged(now time.Time, grew bool) {
 	var since time.Time
 	if grew {
 		c.widened, since = now, now
 	}
+	c.narrowed = true
 	for _, p := range slices.Sorted(maps.Keys(c.parts)) {
+		for _, h := range c.sorted(p) {
+			c.shorten(now, h)
+		}
 		c.Acquired(now, p, since)
 	}
 	for _, ip := range slices.SortedFunc(maps.Keys(c.addrs), netip.Addr.Compare) {

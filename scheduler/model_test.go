@@ -27,6 +27,8 @@ type modelHost struct {
 	open    *modelVisit
 	earlier []*modelVisit // released, not completed
 	allowed time.Time     // earliest start of the next request, by the model
+	held    time.Time     // end of the last Retry-After
+	took    time.Duration // the last request took
 	ended   time.Time     // of the last request
 	backoff time.Duration
 	fetched map[urlnorm.URL]int
@@ -235,6 +237,13 @@ func (m *model) change() {
 	if grew {
 		m.widened = m.now
 	}
+	for _, h := range m.hosts { // what a longer delay has left is over, after the new one at the latest
+		wait := max(m.delay, 2*h.took, h.backoff)
+		if len(h.robots) > 0 {
+			wait = max(wait, h.delay)
+		}
+		h.allowed = earlier(h.allowed, m.now.Add(wait))
+	}
 	m.core.GapsChanged(m.now, grew)
 }
 
@@ -304,6 +313,8 @@ func (m *model) next() {
 		m.t.Fatalf("%v is visited, and it is another node's turn", v.Addr)
 	case m.now.Before(h.allowed):
 		m.t.Fatalf("%s is visited %v too early", h.name, h.allowed.Sub(m.now))
+	case m.now.Before(h.held):
+		m.t.Fatalf("%s is visited %v before the end of its Retry-After", h.name, h.held.Sub(m.now))
 	case !h.ended.IsZero() && m.now.Before(h.ended.Add(m.delay)):
 		m.t.Fatalf("%s is visited %v after its last request, and the delay is %v now", h.name, m.now.Sub(h.ended), m.delay)
 	case m.ipDelay > 0 && m.now.Before(m.quiet[v.Addr].Add(m.ipDelay)):
@@ -334,7 +345,7 @@ func (m *model) next() {
 func (m *model) nothingDue() {
 	for _, h := range m.hosts {
 		c := m.core.hosts[h.name]
-		if c == nil || h.open != nil || c.resolving || m.now.Before(h.allowed) || m.now.Before(c.state.NotBefore) || m.now.Before(c.nameAt) ||
+		if c == nil || h.open != nil || c.resolving || m.now.Before(h.allowed) || m.now.Before(h.held) || m.now.Before(c.state.NotBefore) || m.now.Before(c.nameAt) ||
 			m.now.Before(m.core.lastHolderGapEnd(c)) {
 			continue
 		}
@@ -407,8 +418,9 @@ func (m *model) judge(h *modelHost, v *modelVisit, crawlDelay time.Duration) {
 			h.backoff = 0
 		}
 	}
-	wait := max(m.delay, crawlDelay, 2*r.Took, h.backoff, r.RetryAfter)
-	h.allowed = crawl.Latest(h.allowed, m.now.Add(wait))
+	h.took = r.Took
+	h.allowed = crawl.Latest(h.allowed, m.now.Add(max(m.delay, crawlDelay, 2*r.Took, h.backoff)))
+	h.held = crawl.Latest(h.held, m.now.Add(r.RetryAfter))
 	m.addrs[v.Addr] = m.now.Add(m.ipDelay)
 	h.ended, m.quiet[v.Addr] = m.now, m.now
 }

@@ -14,8 +14,8 @@ import (
 // A host is loaded when URLs are queued for it and there is room, or when its partition is swept:
 // the wake index is read from the start, a piece at a time, one partition after the other, and
 // hosts whose time is near are loaded. A partition is swept when it was acquired, when a host was
-// skipped for lack of room, and when the time of a skipped host has come, but at most once a
-// second; and when nothing else is left to do here although the store counts queued URLs in it.
+// skipped for lack of room, when a gap got smaller, and when the time of a skipped host has come, but at most
+// once a second; and when nothing else is left to do here although the store counts queued URLs in it.
 //
 // A host whose domain has used its share of the memory is denied. A few denied hosts of each
 // partition are kept, and loaded as soon as there is room. When all of them are loaded, a top-up
@@ -56,6 +56,7 @@ type holding struct {
 	begun  int             // counts the sweeps; a piece read for an earlier one is ignored
 	since  time.Time       // when the last began
 	again  bool            // it must be swept once more, from the start
+	early  int             // how many sweeps load waiting hosts as well: a gap got smaller
 	due    time.Time       // the earliest time of a skipped host
 	denied denials
 	// lost: notes for hosts in memory may have been lost. The next sweep must then be thorough: it
@@ -271,7 +272,7 @@ func (l *loop) swept(now time.Time, h *holding, last bool) bool {
 	case !last:
 		return false
 	}
-	h.thorough = false
+	h.thorough, h.early = false, max(h.early-1, 0)
 	if h.denied.hosts > 0 {
 		h.waits(now, now.Add(scheduler.LoadAhead+l.pauseDenied()))
 	}
@@ -305,8 +306,10 @@ func (l *loop) admit(now time.Time, h *holding, wakes []frontier.Wake) {
 }
 
 // forgives reports whether hosts that wait are loaded all the same, because the scheduler may
-// forget the failures for which they wait: by the first sweep.
-func (l *loop) forgives(h *holding) bool { return h.begun == 1 && !l.d.o.Scheduler.Forgive.IsZero() }
+// forget the failures for which they wait, by the first sweep, or shorten their waits.
+func (l *loop) forgives(h *holding) bool {
+	return h.early > 0 || h.begun == 1 && !l.d.o.Scheduler.Forgive.IsZero()
+}
 
 // admitDenied loads denied hosts whose domain has room again.
 func (l *loop) admitDenied(now time.Time, h *holding) {

@@ -40,8 +40,12 @@ func IPDelay(s *crawl.Settings, addr netip.Addr) time.Duration {
 	return defaultIPDelay
 }
 
+// earlySweeps is how many sweeps load hosts that wait on disk when a gap got smaller. The second
+// finds the hosts that were just being parked.
+const earlySweeps = 2
+
 // followGaps applies changed settings. A larger gap holds from the next request of each host on,
-// also for hosts on disk. URLs that are now excluded are refused without waiting for their hosts'
+// also for hosts on disk; a smaller one from now on. URLs that are now excluded are refused without waiting for their hosts'
 // turns, and open visits to them are cancelled.
 func (l *loop) followGaps(now time.Time) {
 	s, before := l.d.o.Settings(), l.settings
@@ -59,10 +63,13 @@ func (l *loop) followGaps(now time.Time) {
 	if before == nil || !gapsGrew(before, s) && !gapsGrew(s, before) {
 		return
 	}
-	grew := gapsGrew(before, s)
+	grew, shrank := gapsGrew(before, s), gapsGrew(s, before)
 	for _, h := range l.held {
 		if grew {
 			h.acquired = crawl.Latest(h.acquired, now)
+		}
+		if shrank {
+			h.again, h.early = true, earlySweeps
 		}
 	}
 	l.core.GapsChanged(now, grew)
