@@ -100,7 +100,8 @@ func TestExplainTexts(t *testing.T) {
 			Reason: ptr("\x1b[2J"), FetchedAt: &noon, Archive: &crawl.ArchiveReport{Node: crawl.NodeRef{Name: "n3"}, File: "f.warc.gz", Offset: 42, Length: 9}},
 		History:     []crawl.VisitReport{{At: noon, Status: ptr(304), Milliseconds: ptr(int64(12)), Changed: ptr(false)}, {At: noon, Status: ptr(200), Changed: ptr(true)}, {At: noon}},
 		NextVisitAt: ptr(noon.Add(time.Hour)), ChangeIntervalSeconds: ptr(86400 * 3.0), Referrer: ptr("http://a.test/\x1b"),
-		Links: crawl.LinksReport{In: ptr(int64(1234)), Out: ptr(int64(2)), Importance: ptr(1.5), Rank: ptr(0.75)},
+		Links:  crawl.LinksReport{In: ptr(int64(1234)), Out: ptr(int64(2)), Importance: ptr(1.5), Rank: ptr(0.75)},
+		Render: &crawl.RenderReport{Decided: crawl.RenderedPage, Reason: "its root is empty", Milliseconds: 1234, Requests: 5},
 	}
 	refused := &crawl.URLReport{Input: "mailto:x", Scope: crawl.ScopeReport{Reason: "scheme", Rule: "not an http or https URL"}}
 	lost := &crawl.URLReport{Input: "x", URL: full.URL, Unanswered: ptr("n2 is away"), Partition: full.Partition, Owner: full.Owner}
@@ -115,7 +116,7 @@ func TestExplainTexts(t *testing.T) {
 			"partition   7, owned by n1, held by n2\\x1b\n", "admitted: scope host: on a seed's host (at depth 2)", "allowed: Allow: /x",
 			"answered 200 at 2026-03-01T12:00:00Z", "f.warc.gz on n3, offset 42, 9 bytes", `reason      \x1b[2J`, "1 failed attempts",
 			"visits      2026-03-01T12:00:00Z: 304, 12 ms, unchanged\n", "            2026-03-01T12:00:00Z: 200, changed\n", "            2026-03-01T12:00:00Z: no answer\n",
-			"next visit  2026-03-01T13:00:00Z", "changes     about every 3d", "found on    http://a.test/\\x1b", "links       1234 to it, 2 on it, importance 1.5, rank 0.750"}},
+			"next visit  2026-03-01T13:00:00Z", "changes     about every 3d", "found on    http://a.test/\\x1b", "links       1234 to it, 2 on it, importance 1.5, rank 0.750", "rendering   rendered: its root is empty; 1234 ms, 5 requests"}},
 		"no URL":                {func(b *bytes.Buffer) error { return plaintext.WriteURL(b, refused) }, []string{"mailto:x (no URL to crawl)", "refused, scheme: not an http or https URL\n"}},
 		"a holder that is away": {func(b *bytes.Buffer) error { return plaintext.WriteURL(b, lost) }, []string{"held by nobody who is known", "not known: n2 is away"}},
 		"the scope alone":       {func(b *bytes.Buffer) error { return plaintext.WriteScope(b, full) }, []string{"http://a.test/x", "admitted: "}},
@@ -145,7 +146,7 @@ func TestReportFields(t *testing.T) {
 		doc  any
 		want string
 	}{
-		{crawl.URLReport{}, "holder host input owner partition record robots scope summary unanswered url history next_visit_at change_interval_seconds referrer links"},
+		{crawl.URLReport{}, "holder host input owner partition record robots scope summary unanswered url history next_visit_at change_interval_seconds referrer links render"},
 		{crawl.RecordReport{}, "archive attempts band depth fetched_at hops not_before reason state status via"},
 		{crawl.HostReport{}, "by_band holder host next_allowed_at owner pages partition politeness queued requests robots state summary suspicious suspicious_budget"},
 	} {

@@ -36,6 +36,8 @@ type URLReport struct {
 	// Unanswered is the reason for that.
 	Record     *RecordReport `json:"record"`
 	Unanswered *string       `json:"unanswered"`
+	// Render says whether the page was shown to a browser; null: nobody has decided, as without --render.
+	Render *RenderReport `json:"render"`
 	// History are the last visits, the newest first, at most eight. Without revisits (--recrawl) it is the last one alone.
 	History []VisitReport `json:"history"`
 	// NextVisitAt is when the page is visited again, by the present plan; null: it is not planned.

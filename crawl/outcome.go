@@ -184,4 +184,6 @@ type Record struct {
 	DepthCut bool
 	// Referrer names the page on which the URL was found first, as the store keeps it: Frontier.Refer makes its URL of it. "": none.
 	Referrer string
+	// Rendering says whether the page that was delivered last was shown to a browser.
+	Rendering Rendering
 }

@@ -11,12 +11,38 @@ type Part struct {
 	Refusal string
 }
 
-// Rendering is what became of a page that might have been shown to a browser.
+// Rendering is what became of a page that might have been shown to a browser. The zero value: nobody has decided.
 type Rendering struct {
 	Rendered     bool
 	Reason       string // for a person
 	Milliseconds int64
 	Requests     int // of the page, that were answered
+}
+
+// RenderReport says whether a page was shown to a browser.
+type RenderReport struct {
+	Decided      string `json:"decided"` // RenderedPage or PlainPage
+	Reason       string `json:"reason"`
+	Milliseconds int64  `json:"milliseconds"` // in the browser
+	Requests     int    `json:"requests"`     // of the page, that were answered
+}
+
+// The decisions of a RenderReport.
+const (
+	RenderedPage = "rendered"
+	PlainPage    = "plain"
+)
+
+// Report is r for a reader; nil: nobody has decided.
+func (r *Rendering) Report() *RenderReport {
+	if r.Reason == "" {
+		return nil
+	}
+	decided := PlainPage
+	if r.Rendered {
+		decided = RenderedPage
+	}
+	return &RenderReport{decided, r.Reason, r.Milliseconds, r.Requests}
 }
 
 // RenderBlock is what a node says of its browser.

@@ -46,6 +46,8 @@ type Showing struct {
 	Status int
 	Header http.Header
 	Body   []byte // decoded
+	// Note is the Renderer's, from Decide to Render.
+	Note any
 }
 
 // Shown is what a browser made of a page.
@@ -94,10 +96,7 @@ type fetched struct {
 	fetching context.Context
 	takeBack context.CancelCauseFunc
 	place    Place
-}
-
-func (f *fetched) showing() *Showing {
-	return &Showing{Visit: &f.v, Status: f.resp.Status, Header: f.resp.Header, Body: f.resp.Body}
+	page     Showing
 }
 
 // leave frees what the page holds.
@@ -115,7 +114,8 @@ func leave(p Place) {
 
 // show completes a page that a browser may have to show: at once, or on a goroutine of its own.
 func (w *worker) show(keep context.Context, f *fetched) error {
-	d, known := w.p.o.Renderer.Decide(f.showing(), nil, &f.rules.Settings)
+	f.page = Showing{Visit: &f.v, Status: f.resp.Status, Header: f.resp.Header, Body: f.resp.Body}
+	d, known := w.p.o.Renderer.Decide(&f.page, nil, &f.rules.Settings)
 	if !known {
 		if done, err := w.decideParsed(keep, f, &d); done {
 			f.leave()
@@ -147,7 +147,7 @@ func (w *worker) decideParsed(keep context.Context, f *fetched, d *crawl.Renderi
 		return true, w.broken(keep, f.v, err, &o)
 	}
 	doc := w.read(f.v, f.resp, f.rules, &o)
-	if *d, _ = w.p.o.Renderer.Decide(f.showing(), doc, &f.rules.Settings); d.Rendered {
+	if *d, _ = w.p.o.Renderer.Decide(&f.page, doc, &f.rules.Settings); d.Rendered {
 		w.skipped = w.skipped[:0]
 		return false, nil
 	}
@@ -161,7 +161,7 @@ func (p *Pipeline) rendered(keep context.Context, f *fetched) error {
 	defer f.leave()
 	defer context.AfterFunc(p.running, func() { f.takeBack(nil) })()
 	w := &worker{p: p}
-	shown, err := p.o.Renderer.Render(f.fetching, f.showing(), &f.rules.Settings)
+	shown, err := p.o.Renderer.Render(f.fetching, &f.page, &f.rules.Settings)
 	switch {
 	case errors.Is(err, ErrMoved), err != nil && f.fetching.Err() != nil:
 		return w.completeVisit(keep, f.v, crawl.Outcome{Kind: crawl.Aborted, Reason: "the page was taken back while a browser showed it", FetchedAt: f.o.FetchedAt})

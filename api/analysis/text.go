@@ -32,10 +32,21 @@ func Lines(r *crawl.URLReport) []Line {
 	if r.Referrer != nil {
 		add("found on", "%s", *r.Referrer)
 	}
+	if r.Render != nil {
+		add("rendering", "%s", renderText(r.Render))
+	}
 	if text := linksText(&r.Links); text != "" {
 		add("links", "%s", text)
 	}
 	return lines
+}
+
+// renderText says in one line what a browser had to do with a page.
+func renderText(r *crawl.RenderReport) string {
+	if r.Decided != crawl.RenderedPage {
+		return r.Decided + ": " + r.Reason
+	}
+	return fmt.Sprintf("%s: %s; %d ms, %d requests", r.Decided, r.Reason, r.Milliseconds, r.Requests)
 }
 
 // visitText is a visit in one line.

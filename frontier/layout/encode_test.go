@@ -186,12 +186,14 @@ func FuzzDecode(f *testing.F) {
 	planned.Visits, planned.CheckAt, site.Site, site.NearStreak = "visits", noon, "site", 3
 	found := rec
 	found.Referrer = string(ReferrerOf("http://b.test/", "h.test"))
+	shown := found
+	shown.Rendering = crawl.Rendering{Rendered: true, Reason: "why", Milliseconds: 1200, Requests: 3}
 	moved := QueueEntry{Item: item, Referrer: ReferrerOf(u.String(), "h.test"), Scored: true, Base: 200, Stood: []QueuePlace{{6, 1}, {3, 1 << 30}}}
 	place := DueAt(noon, "h.test", Fingerprint{1})
 	st := PartState{Meta: Meta{State: Holder, Epoch: 1, To: "n"}}
 	for _, b := range [][]byte{
 		EncodeQueued(&item, true, 1), moved.Encode(), EncodeSites(&importance.Sites{3}), EncodeRecord(&rec), EncodeLink(&crawl.Target{URL: u}), EncodeLink(&crawl.Target{URL: u, From: "http://b.test/"}), EncodeHost(&host),
-		EncodeRobots(&crawl.Robots{Body: []byte("b")}), EncodeState(&st), EncodeMeta(&st, Stamp{}), EncodeRecord(&planned), EncodeRecord(&found), EncodeHost(&site),
+		EncodeRobots(&crawl.Robots{Body: []byte("b")}), EncodeState(&st), EncodeMeta(&st, Stamp{}), EncodeRecord(&planned), EncodeRecord(&found), EncodeRecord(&shown), EncodeHost(&site),
 		AppendDueKey(nil, &place), EncodeDue(Estimate{[4]byte{1}, 2, 3}), nil, {FormatVersion}, {99},
 	} {
 		f.Add(b)

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"crawlnode/crawl"
@@ -181,6 +182,7 @@ const (
 	recordVisits  = 1 << 11 // times of visit and check, and what visits taught, follow
 	recordCut     = 1 << 12 // Record.DepthCut
 	recordFrom    = 1 << 13 // the page on which it was found follows
+	recordShown   = 1 << 14 // whether a browser has shown it follows
 )
 
 // EncodeRecord writes a record. Attempts and NotBefore of a queued URL stand in
@@ -191,10 +193,11 @@ const (
 //	[str node, str file, i offset, i length], [str reason],
 //	[str etag, str last-modified], [str duplicate of], [str near-duplicate of],
 //	[time visited, time check, str visits], [str referrer],
+//	[byte rendered, str reason, u milliseconds, u requests],
 //	rest URL behind the host
 func EncodeRecord(rec *crawl.Record) []byte {
 	rest := behindHost(rec.URL)
-	w := newEncoder(len(rest) + 24 + len(rec.Archive.File) + len(rec.Archive.Node) + len(rec.Reason) + len(rec.ETag) + len(rec.LastModified) + len(rec.DuplicateOf) + len(rec.NearOf) + len(rec.Visits) + len(rec.Referrer) + 40)
+	w := newEncoder(len(rest) + 24 + len(rec.Archive.File) + len(rec.Archive.Node) + len(rec.Reason) + len(rec.ETag) + len(rec.LastModified) + len(rec.DuplicateOf) + len(rec.NearOf) + len(rec.Visits) + len(rec.Referrer) + len(rec.Rendering.Reason) + 40)
 	flags := uint64(rec.State)&recordState | FlagIf(isHTTPS(rec.URL), recordHTTPS) |
 		FlagIf(rec.Status != 0 || !rec.FetchedAt.IsZero(), recordResult) |
 		FlagIf(rec.Digest != [20]byte{}, recordDigest) |
@@ -202,7 +205,8 @@ func EncodeRecord(rec *crawl.Record) []byte {
 		FlagIf(rec.Reason != "", recordReason) |
 		FlagIf(rec.ETag != "" || rec.LastModified != "", recordValid) |
 		FlagIf(rec.DuplicateOf != "", recordSame) | FlagIf(rec.NearOf != "", recordNear) |
-		FlagIf(rec.Visits != "", recordVisits) | FlagIf(rec.DepthCut, recordCut) | FlagIf(rec.Referrer != "", recordFrom)
+		FlagIf(rec.Visits != "", recordVisits) | FlagIf(rec.DepthCut, recordCut) | FlagIf(rec.Referrer != "", recordFrom) |
+		FlagIf(rec.Rendering.Reason != "", recordShown)
 	w.u(flags)
 	w.byte(byte(rec.Via))
 	w.u(uint64(rec.Band))
@@ -244,8 +248,32 @@ func EncodeRecord(rec *crawl.Record) []byte {
 	if rec.Referrer != "" {
 		w.str(rec.Referrer)
 	}
+	if flags&recordShown != 0 {
+		w.rendering(&rec.Rendering)
+	}
 	w.rest(rest)
 	return w.b
+}
+
+// rendering writes whether a page was shown to a browser.
+func (w *encoder) rendering(r *crawl.Rendering) {
+	w.byte(byte(FlagIf(r.Rendered, 1)))
+	w.str(r.Reason)
+	w.u(uint64(max(r.Milliseconds, 0)))
+	w.n(r.Requests)
+}
+
+func (r *decoder) rendering() (x crawl.Rendering) {
+	rendered := r.byte()
+	if x.Rendered, x.Reason = rendered == 1, r.str(); rendered > 1 || x.Reason == "" {
+		r.fail()
+	}
+	ms := r.u()
+	if x.Milliseconds = int64(ms); ms > math.MaxInt64 {
+		r.fail()
+	}
+	x.Requests = r.count()
+	return x
 }
 
 // StoredRecord is a record as it stands in the store: all but the URL, whose pieces
@@ -304,6 +332,9 @@ func DecodeRecord(b []byte) (s StoredRecord, err error) {
 	}
 	if flags&recordFrom != 0 {
 		s.Referrer = string(r.referrer())
+	}
+	if flags&recordShown != 0 {
+		s.Rendering = r.rendering()
 	}
 	s.Rest = r.rest()
 	return s, r.end("record")

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"strings"
 	"time"
 
 	"crawlnode/crawl"
@@ -11,6 +12,9 @@ import (
 // NotModified is the status of an answer that stands for the content that is known.
 const NotModified = 304
 
+// maxReason bounds why a page was shown to a browser or was not: errors of a browser may be long.
+const maxReason = 200
+
 // Record is the record of a URL that leaves the queue in a state, without what an earlier fetch has brought.
 func Record(q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState) crawl.Record {
 	rec := crawl.Record{
@@ -18,6 +22,10 @@ func Record(q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState) cra
 		Digest: o.Digest, Archive: o.Archive, DuplicateOf: o.DuplicateOf, NearOf: o.NearOf, Referrer: string(q.Referrer),
 	}
 	rec.Archive.Record = [16]byte{} // stands in the file
+	if o.Rendering != nil {
+		rec.Rendering = *o.Rendering
+		rec.Rendering.Reason = strings.ToValidUTF8(rec.Rendering.Reason[:min(len(rec.Rendering.Reason), maxReason)], "")
+	}
 	rec.NotBefore = time.Time{}
 	if o.ETag != "" || o.LastMod != "" || state == crawl.Done && o.Status != NotModified {
 		rec.ETag, rec.LastModified = o.ETag, o.LastMod
@@ -44,7 +52,7 @@ func Keep(old, rec *crawl.Record, refers bool) {
 	}
 	silent := recrawl.AnswerOf(rec.Status) == recrawl.Failed && old.Digest != [20]byte{}
 	if rec.Status == NotModified || rec.State != crawl.Done || silent {
-		rec.Digest, rec.DuplicateOf, rec.NearOf = old.Digest, old.DuplicateOf, old.NearOf
+		rec.Digest, rec.DuplicateOf, rec.NearOf, rec.Rendering = old.Digest, old.DuplicateOf, old.NearOf, old.Rendering
 	}
 	if rec.FetchedAt.IsZero() {
 		rec.FetchedAt = old.FetchedAt

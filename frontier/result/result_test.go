@@ -1,6 +1,7 @@
 package result
 
 import (
+	"strings"
 	"testing"
 
 	"crawlnode/crawl"
@@ -12,7 +13,7 @@ func TestKeep(t *testing.T) {
 	t.Parallel()
 	good, other := [20]byte{1}, [20]byte{2}
 	file := func(name string) crawl.ArchiveRef { return crawl.ArchiveRef{Node: "n", File: name, Length: 1} }
-	old := crawl.Record{State: crawl.Done, Status: 200, Digest: good, Archive: file("old"), NearOf: "near", Referrer: "r"}
+	old := crawl.Record{State: crawl.Done, Status: 200, Digest: good, Archive: file("old"), NearOf: "near", Referrer: "r", Rendering: crawl.Rendering{Reason: "old"}}
 	for name, c := range map[string]struct {
 		state   crawl.RecordState
 		status  int
@@ -34,15 +35,15 @@ func TestKeep(t *testing.T) {
 	} {
 		rec := crawl.Record{State: c.state, Status: c.status, Digest: c.digest, Archive: c.archive}
 		Keep(&old, &rec, c.refers)
-		if rec.Digest != c.want || rec.Archive.File != c.file || rec.NearOf != c.near || rec.Referrer != "r" {
+		if rec.Digest != c.want || rec.Archive.File != c.file || rec.NearOf != c.near || rec.Referrer != "r" || (rec.Rendering.Reason == "old") != (c.near != "") {
 			t.Errorf("%s: %+v", name, rec)
 		}
 	}
 	// Without an earlier result everything is that of the visit.
 	q := layout.QueueEntry{Referrer: layout.ReferrerOf("http://b.test/", "a.test")}
-	rec := Record(&q, &crawl.Outcome{Status: 500, Digest: other}, crawl.Done)
+	rec := Record(&q, &crawl.Outcome{Status: 500, Digest: other, Rendering: &crawl.Rendering{Rendered: true, Reason: strings.Repeat("ä", maxReason)}}, crawl.Done)
 	Keep(&crawl.Record{}, &rec, false)
-	if rec.Digest != other || rec.Referrer != string(q.Referrer) {
+	if rec.Digest != other || rec.Referrer != string(q.Referrer) || !rec.Rendering.Rendered || len(rec.Rendering.Reason) != maxReason {
 		t.Errorf("first: %+v", rec)
 	}
 }

@@ -14,12 +14,13 @@ type visitsAnswer struct {
 	NextAt        *time.Time          `json:"next_at,omitempty"`
 	ChangeSeconds *float64            `json:"change_seconds,omitempty"`
 	Referrer      *string             `json:"referrer,omitempty"`
+	Render        *crawl.RenderReport `json:"render,omitempty"`
 }
 
 // visitsOf reads what a record says of visits. Without revisits it has the last fetch alone, and a
 // record of visits that cannot be read counts as none: the store has reported that.
 func visitsOf(rec *crawl.Record, revisits bool, now time.Time) *visitsAnswer {
-	a := &visitsAnswer{History: []crawl.VisitReport{}}
+	a := &visitsAnswer{History: []crawl.VisitReport{}, Render: rec.Rendering.Report()}
 	if rec.Referrer != "" {
 		a.Referrer = &rec.Referrer
 	}

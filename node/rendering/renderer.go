@@ -15,6 +15,7 @@ import (
 	"crawlnode/pipeline"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/render"
+	"crawlnode/web/render/decide"
 )
 
 const (
@@ -65,6 +66,7 @@ type Renderer struct {
 	inside  int       // pages in Render
 	next    time.Time // when the last host that was asked to wait comes back
 	buckets [crawl.NumLatencyBuckets]int64
+	learner *decide.Learner
 }
 
 // New makes a Renderer and removes what a browser of an earlier process has left in o.Dir. It starts no browser.
@@ -73,7 +75,7 @@ func New(o Options) (*Renderer, error) {
 	if o.Renderers <= 0 {
 		o.Renderers = runtime.GOMAXPROCS(0)
 	}
-	r := &Renderer{o: o, log: o.Log, places: max(1, min(placesPerRenderer*o.Renderers, o.Fetchers/2)), Parts: NewParts(o.CacheBytes, o.Look)}
+	r := &Renderer{o: o, log: o.Log, places: max(1, min(placesPerRenderer*o.Renderers, o.Fetchers/2)), Parts: NewParts(o.CacheBytes, o.Look), learner: decide.NewLearner()}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
@@ -168,7 +170,10 @@ func (r *Renderer) expects(v *crawl.Visit, s *crawl.Settings) bool {
 	case s.Render == crawl.RenderAll:
 		return len(s.RenderMatch) == 0
 	}
-	return false
+	u := v.Item.URL
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.learner.Expects(u.Host(), u.Path())
 }
 
 // matched reports whether a pattern names the page of v.
@@ -188,8 +193,8 @@ func (r *Renderer) Late(*crawl.Visit) pipeline.Place {
 	return &place{r: r}
 }
 
-// Decide says whether a page is shown.
-func (r *Renderer) Decide(p *pipeline.Showing, _ *htmlparse.Document, s *crawl.Settings) (d crawl.Rendering, known bool) {
+// Decide says whether a page is shown. With --render auto its text decides, so it has to be parsed, unless it has no script.
+func (r *Renderer) Decide(p *pipeline.Showing, doc *htmlparse.Document, s *crawl.Settings) (d crawl.Rendering, known bool) {
 	matched := r.matched(p.Visit, s)
 	switch {
 	case r.browser == "":
@@ -201,7 +206,7 @@ func (r *Renderer) Decide(p *pipeline.Showing, _ *htmlparse.Document, s *crawl.S
 	case s.Render == crawl.RenderAll:
 		return crawl.Rendering{Rendered: true, Reason: "--render all"}, true
 	}
-	return crawl.Rendering{Reason: "it need not be shown"}, true
+	return r.judge(p, doc)
 }
 
 // Render shows a page. One whose browser ended, for another page's sake it may be, is shown once more.
@@ -239,6 +244,7 @@ func (r *Renderer) Render(ctx context.Context, p *pipeline.Showing, s *crawl.Set
 		return nil, err
 	}
 	r.observe(result.Duration)
+	r.learn(p, &result)
 	return shown(&result), nil
 }
 

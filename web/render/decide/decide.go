@@ -11,7 +11,24 @@ import (
 type Verdict struct {
 	Render bool
 	Reason string
+
+	sign sign
 }
+
+// sign is the strongest sign of a page. Pages with the same one, under one path of one site, are of one template.
+type sign uint8
+
+const (
+	noScript sign = iota
+	root
+	askingNoscript
+	hashBang
+	framework
+	littleBesideScripts
+	muchText // and no sign of an application
+	hinted   // much text, and a sign of an application that may have more
+	signs
+)
 
 // Signs is what the HTML of a page shows.
 type Signs struct {
@@ -58,6 +75,9 @@ func Look(body []byte, textBytes int, url string) Signs {
 	return s
 }
 
+// Scripted reports whether a page has a script at all. Without one, nothing else of it matters.
+func Scripted(body []byte) bool { return script.Match(body[:min(len(body), maxLook)]) }
+
 // asksForScripts reports whether a noscript asks for JavaScript. The first few are enough: others are pixels.
 func asksForScripts(body []byte) bool {
 	for _, m := range noscript.FindAllSubmatch(body, 10) {
@@ -73,17 +93,19 @@ func Auto(s Signs) Verdict {
 	little := s.TextBytes < littleText
 	switch {
 	case s.Scripts == 0:
-		return Verdict{false, "the page has no script"}
+		return Verdict{false, "the page has no script", noScript}
 	case s.EmptyRoot != "" && little:
-		return Verdict{true, fmt.Sprintf("the root #%s of an application is empty", s.EmptyRoot)}
+		return Verdict{true, fmt.Sprintf("the root #%s of an application is empty", s.EmptyRoot), root}
 	case s.Noscript && little:
-		return Verdict{true, "its noscript asks for JavaScript"}
+		return Verdict{true, "its noscript asks for JavaScript", askingNoscript}
 	case s.HashBang:
-		return Verdict{true, "its address has a hash-bang"}
+		return Verdict{true, "its address has a hash-bang", hashBang}
 	case s.Framework != "" && little:
-		return Verdict{true, fmt.Sprintf("it has the marks of %s and %d bytes of text", s.Framework, s.TextBytes)}
+		return Verdict{true, fmt.Sprintf("it has the marks of %s and %d bytes of text", s.Framework, s.TextBytes), framework}
 	case little:
-		return Verdict{true, fmt.Sprintf("%d bytes of text beside %d scripts", s.TextBytes, s.Scripts)}
+		return Verdict{true, fmt.Sprintf("%d bytes of text beside %d scripts", s.TextBytes, s.Scripts), littleBesideScripts}
+	case s.EmptyRoot != "" || s.Noscript || s.Framework != "":
+		return Verdict{false, fmt.Sprintf("%d bytes of text are there without scripts", s.TextBytes), hinted}
 	}
-	return Verdict{false, fmt.Sprintf("%d bytes of text are there without scripts", s.TextBytes)}
+	return Verdict{false, fmt.Sprintf("%d bytes of text are there without scripts", s.TextBytes), muchText}
 }
