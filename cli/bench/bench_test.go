@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,10 @@ func TestVariants(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	other := filepath.Join(dir, "crawlnode-before")
+	equals := filepath.Join(dir, "a=b")
+	if err := os.WriteFile(equals, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(other, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -24,12 +29,17 @@ func TestVariants(t *testing.T) {
 		nodes   int
 		args    string // of its nodes, and of its web
 		err     string
+
+		executable string // "": the same
 	}{
 		{against: "nodes=1", nodes: 1, args: "--replication 2 --delay=1s"},
 		{against: "replication=1,store=none", nodes: 3, args: "--replication 2 --delay=1s --replication=1 --store=none"},
 		{against: "bare=true", nodes: 3, args: "--bare --delay=1s"},
 		{against: "tls=true,conn-requests=5", nodes: 3, args: "--tls=true --agent crawlnode --http1=false --conn-requests 5"},
-		{against: other, nodes: 3, args: "--delay=1s"},
+		{against: other, nodes: 3, args: "--delay=1s", executable: other},
+		{against: equals, nodes: 3, args: "--delay=1s", executable: equals},
+		{against: "upload=s3://bucket/prefix,delay=2s", nodes: 3, args: "--delay=1s --upload=s3://bucket/prefix --delay=2s"},
+		{against: "sink=file:/tmp/x", nodes: 3, args: "--delay=1s --sink=file:/tmp/x"},
 		{against: filepath.Join(dir, "none"), err: "no such file"},
 		{against: "wget", err: "not wget2, not a path and not FLAG=VALUE"},
 		{against: "nodes=0", err: "at least 1"},
@@ -55,7 +65,7 @@ func TestVariants(t *testing.T) {
 		if got.Nodes != c.nodes || !strings.Contains(args, c.args) {
 			t.Errorf("against %s: %d nodes, %s; want %d, %s", c.against, got.Nodes, args, c.nodes, c.args)
 		}
-		if want := map[bool]string{true: other, false: "crawlnode"}[c.against == other]; got.executable != want {
+		if want := cmp.Or(c.executable, "crawlnode"); got.executable != want {
 			t.Errorf("against %s: runs %s, want %s", c.against, got.executable, want)
 		}
 		if !slices.Equal(own.Set, []string{"delay=1s"}) || own.Nodes != 3 || own.TLS {

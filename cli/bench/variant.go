@@ -48,7 +48,7 @@ func (v variant) against(other string) (variant, error) {
 	switch {
 	case other == "wget2":
 		return v.wget2()
-	case strings.ContainsRune(other, filepath.Separator):
+	case isPath(other):
 		path, err := exec.LookPath(other)
 		v.executable = path
 		return v, err
@@ -60,6 +60,12 @@ func (v variant) against(other string) (variant, error) {
 		}
 	}
 	return v, v.check()
+}
+
+// isPath tells a path from FLAG=VALUE, whose value may be a path.
+func isPath(other string) bool {
+	before, _, _ := strings.Cut(other, "=")
+	return strings.ContainsRune(before, filepath.Separator)
 }
 
 // wget2 is the crawler of that name on v's web, which must be one of plain http:

@@ -86,7 +86,7 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	d.checkPorts(&cfg, data)
 	d.checkFiles(cfg.Fetchers)
 	d.checkData(dir, name, data)
-	d.checkDisk(dir)
+	d.checkDisk(dir, data.Begun)
 	d.checkNames(ctx, cfg.DNS)
 	d.checkContact(&cfg)
 	d.checkKey(&cfg)

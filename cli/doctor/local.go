@@ -105,8 +105,8 @@ const (
 )
 
 // checkDisk measures the free space and the time of a sync, in the data directory
-// or the nearest one above it that is there.
-func (d *Diagnosis) checkDisk(dir string) {
+// or the nearest one above it that is there. begun: a node has data there.
+func (d *Diagnosis) checkDisk(dir string, begun bool) {
 	for {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			break
@@ -117,15 +117,10 @@ func (d *Diagnosis) checkDisk(dir string) {
 		}
 		dir = up
 	}
-	switch free, err := preflight.FreeBytes(dir); {
-	case err != nil:
+	if free, err := preflight.FreeBytes(dir); err != nil {
 		d.add("disk", "free space", LevelFail, err.Error(), "give a --data-dir that this user can reach")
-	case free < preflight.LowDiskBytes:
-		d.add("disk", "free space", LevelFail, fmt.Sprintf("%s at %s: the node would not fetch", plaintext.Bytes(free), dir), "free at least "+plaintext.Bytes(2*preflight.LowDiskBytes))
-	case free < littleSpace:
-		d.add("disk", "free space", LevelWarn, fmt.Sprintf("%s at %s", plaintext.Bytes(free), dir), "the node pauses below "+plaintext.Bytes(preflight.LowDiskBytes)+": a larger volume lets it crawl longer")
-	default:
-		d.add("disk", "free space", LevelOK, fmt.Sprintf("%s at %s", plaintext.Bytes(free), dir), "")
+	} else {
+		d.judgeSpace(dir, free, begun)
 	}
 	switch took, err := timeSync(dir); {
 	case err != nil:
@@ -134,6 +129,23 @@ func (d *Diagnosis) checkDisk(dir string) {
 		d.add("disk", "sync", LevelWarn, fmt.Sprintf("64 KiB in %v", took.Round(time.Millisecond)), "a disk of the machine itself is faster; leave --sync off")
 	default:
 		d.add("disk", "sync", LevelOK, fmt.Sprintf("64 KiB in %v", took.Round(10*time.Microsecond)), "")
+	}
+}
+
+// judgeSpace says whether free bytes at dir are enough. A node without data needs more to begin than
+// one with data to go on.
+func (d *Diagnosis) judgeSpace(dir string, free int64, begun bool) {
+	found := fmt.Sprintf("%s at %s", plaintext.Bytes(free), dir)
+	switch {
+	case !begun && free < preflight.NewNodeBytes:
+		d.add("disk", "free space", LevelFail, found+": a new node would not start",
+			fmt.Sprintf("free at least %s, or give a --data-dir on another disk", plaintext.Bytes(preflight.NewNodeBytes)))
+	case free < preflight.LowDiskBytes:
+		d.add("disk", "free space", LevelFail, found+": the node would not fetch", "free at least "+plaintext.Bytes(2*preflight.LowDiskBytes))
+	case free < littleSpace:
+		d.add("disk", "free space", LevelWarn, found, "the node pauses below "+plaintext.Bytes(preflight.LowDiskBytes)+": a larger volume lets it crawl longer")
+	default:
+		d.add("disk", "free space", LevelOK, found, "")
 	}
 }
 

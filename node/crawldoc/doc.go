@@ -14,6 +14,10 @@
 // A document is sent and stored with durations, not times of day (ownership rule
 // 14). Clock measures the time between two processes.
 //
+// # On disk
+//
+// crawl.json has a checksum, so that a flipped byte is not read as another setting (checksum.go).
+//
 // # Concurrency
 //
 // Documents and Rulebooks are immutable; a method that changes one returns a copy. A Store may be

@@ -25,6 +25,8 @@ type documentJSON struct {
 	Run  uint64        `json:"machine_run,omitempty"`
 	Boot time.Duration `json:"machine_up,omitempty"`
 	Wall time.Time     `json:"written_at,omitzero"`
+	// Checksum is on disk only; see checksum.go.
+	Checksum string `json:"checksum,omitempty"`
 }
 
 // plainDocument is a document without its methods. Older ones have RunSince as a time of day.
@@ -90,7 +92,12 @@ func (c Clock) write(d *Document) ([]byte, error) {
 	if c.clock != nil {
 		j.Run, j.Boot, j.Wall = c.run, c.clock.BootTime(), c.clock.Wall().UTC()
 	}
-	return json.MarshalIndent(j, "", " ")
+	j.Checksum = noChecksum
+	b, err := json.MarshalIndent(j, "", " ")
+	if err == nil {
+		sign(b)
+	}
+	return b, err
 }
 
 // read decodes a document from the disk.
@@ -98,6 +105,9 @@ func (c Clock) read(b []byte) (*Document, error) {
 	var j documentJSON
 	if err := json.Unmarshal(b, &j); err != nil {
 		return nil, fmt.Errorf("the crawl document: %w", err)
+	}
+	if err := verify(b, j.Checksum); err != nil {
+		return nil, err
 	}
 	before, known := time.Duration(0), false
 	if c.clock != nil {

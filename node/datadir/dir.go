@@ -25,6 +25,8 @@ type Dir struct {
 	path string
 	lock *os.File
 	made []string // the directories that Open made, the innermost first; none: it was there
+	// found are the entries of a directory that was there and held no data; nil: it held some.
+	found map[string]bool
 }
 
 // Path is the directory's path.
@@ -67,6 +69,9 @@ func (d *Dir) open() error {
 	if err := checkVersion(path); err != nil {
 		return err
 	}
+	if err := d.note(); err != nil {
+		return err
+	}
 	lock, err := os.OpenFile(d.Join("lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return Failed("open the data directory's lock", err)
@@ -78,11 +83,38 @@ func (d *Dir) open() error {
 		}
 		return Failed("lock the data directory "+path, err)
 	}
+	if !stands(lock, d.Join("lock")) {
+		lock.Close()
+		return Failed("lock the data directory "+path, errors.New("another start, which was refused, has just removed the lock: run the same command again"))
+	}
 	d.lock = lock
-	if d.Has("VERSION") {
-		d.made = nil // another process was here in between
+	if d.found["VERSION"] || d.Has("VERSION") {
+		d.made, d.found = nil, nil // it holds data, or another process was here in between
 	}
 	return d.initialise()
+}
+
+// note remembers what stands in the directory before this process writes there.
+func (d *Dir) note() error {
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return Failed("read the data directory", err)
+	}
+	d.found = make(map[string]bool, len(entries))
+	for _, e := range entries {
+		d.found[e.Name()] = true
+	}
+	return nil
+}
+
+// stands reports whether path still is the open file.
+func stands(open *os.File, path string) bool {
+	a, err := open.Stat()
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(path)
+	return err == nil && os.SameFile(a, b)
 }
 
 // checkVersion accepts an empty directory and one that this program can read.
@@ -166,15 +198,16 @@ func (d *Dir) Close() {
 	_ = d.lock.Close()
 }
 
-// Abandon is Close for a start that was refused: a directory that Open made is removed again.
-// Nothing in it was promised to anybody.
+// Abandon is Close for a start that was refused: what Open and the start have made is removed again, so
+// that a directory without data is as it was. Nothing in it was promised to anybody.
 func (d *Dir) Abandon() {
 	d.removeMade()
 	d.Close()
 }
 
 // removeMade removes the directories that Open made: path with all that is in it if this process
-// holds its lock, the others if they are empty.
+// holds its lock, the others if they are empty. Of a directory that was there without data it removes
+// what has come since, the lock last.
 func (d *Dir) removeMade() {
 	for _, dir := range d.made {
 		if dir == filepath.Clean(d.path) && d.lock != nil {
@@ -183,7 +216,25 @@ func (d *Dir) removeMade() {
 			_ = os.Remove(dir)
 		}
 	}
+	if len(d.made) > 0 || d.found == nil || d.lock == nil {
+		return
+	}
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return // as above
+	}
+	for _, e := range entries {
+		if name := e.Name(); !d.found[name] && name != "lock" {
+			_ = os.RemoveAll(d.Join(name))
+		}
+	}
+	if !d.found["lock"] {
+		_ = os.Remove(d.Join("lock"))
+	}
 }
+
+// Begun reports whether a node has stored something in it.
+func (d *Dir) Begun() bool { return d.Has("frontier") }
 
 // Has reports whether an entry of this name exists.
 func (d *Dir) Has(name string) bool {

@@ -138,6 +138,20 @@ func TestAbandon(t *testing.T) {
 	if d.Abandon(); names() != before {
 		t.Errorf("a directory that was there: %q, want %q", names(), before)
 	}
+	// An empty directory, such as a new volume, is as it was: with what its owner has put there.
+	if err := os.MkdirAll(filepath.Join(root, "volume", "warc", "old"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	before = names()
+	if d, err = Open(filepath.Join(root, "volume")); err != nil || os.Mkdir(d.Join("frontier"), 0o755) != nil || os.WriteFile(d.Join("frontier/1.log"), nil, 0o600) != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(d.Path()); err == nil || !d.Has("VERSION") {
+		t.Errorf("a second start: %v", err)
+	}
+	if d.Abandon(); names() != before {
+		t.Errorf("an empty directory: %q, want %q", names(), before)
+	}
 	if _, err := Open(filepath.Join(root, "a", "VERSION", "c")); err == nil || names() != before {
 		t.Errorf("below a file: %v, %q", err, names())
 	}

@@ -12,6 +12,8 @@ import (
 // State describes a data directory without opening it.
 type State struct {
 	Exists bool
+	// Begun: a node has stored something there.
+	Begun bool
 	// PID is the process that uses it; 0: none.
 	PID int
 	// HTTP is the API address of that process, "" when there is none.
@@ -25,7 +27,7 @@ func Inspect(path string) State {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return State{}
 	}
-	s := State{Exists: true, Err: checkVersion(path)}
+	s := State{Exists: true, Begun: (&Dir{path: path}).Begun(), Err: checkVersion(path)}
 	if pid, err := strconv.Atoi(readLine(filepath.Join(path, "pid"))); err == nil && pid > 0 {
 		// EPERM: it runs, and belongs to another user.
 		if err := syscall.Kill(pid, 0); err == nil || errors.Is(err, syscall.EPERM) {

@@ -15,15 +15,18 @@ import (
 // and handed over. A node without data can do nothing without space, not even found its
 // partitions, so it says so and ends.
 func (d *Space) RoomToBegin() error {
-	if d.dir.Has("frontier") {
+	if d.dir.Begun() {
 		return nil
 	}
-	return d.room(LowBytes + beginBytes)
+	return d.room(NewBytes)
 }
 
 // beginBytes is more than a new node stores at once: the first log of its frontier, whose blocks are set aside,
 // the reserve and small files. With less, it would be refused only after it had made them.
 const beginBytes = 64 << 20
+
+// NewBytes is the free space that a node without data needs to begin.
+const NewBytes = LowBytes + beginBytes
 
 // RoomForNew is nil when every volume has more space than a node needs to fetch.
 func (d *Space) RoomForNew() error { return d.room(LowBytes) }

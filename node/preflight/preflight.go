@@ -16,6 +16,9 @@ import (
 // LowDiskBytes is the free space below which a node does not fetch.
 const LowDiskBytes = disk.LowBytes
 
+// NewNodeBytes is the free space below which a node without data does not begin.
+const NewNodeBytes = disk.NewBytes
+
 // DataState is what a data directory looks like from outside.
 type DataState = datadir.State
 

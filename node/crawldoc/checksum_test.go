@@ -1,0 +1,66 @@
+package crawldoc
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// TestFlippedBit flips every bit of a document on disk. None may be read as another document.
+func TestFlippedBit(t *testing.T) {
+	t.Parallel()
+	doc := &Document{Version: 7, By: "b", Settings: testSettings(), State: crawl.CrawlPaused, RanFor: time.Hour}
+	doc.Settings.Exclude = []string{`host:a.test`, `*"checksum": "0000000000000000"*`}
+	whole, err := Clock{}.write(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole = append(whole, '\n')
+	if _, err := (Clock{}).read(whole); err != nil {
+		t.Fatalf("%v\n%s", err, whole)
+	}
+	for i := range len(whole) - 1 { // the line's end is no part of the document
+		for bit := range 8 {
+			b := bytes.Clone(whole)
+			b[i] ^= 1 << bit
+			if got, err := (Clock{}).read(b); err == nil {
+				t.Fatalf("byte %d, %q for %q, is read: %+v", i, b[i], whole[i], got)
+			}
+		}
+	}
+	for cut := range whole {
+		if _, err := (Clock{}).read(whole[:cut]); err == nil && cut < len(whole)-1 {
+			t.Fatalf("%d of %d bytes are read", cut, len(whole))
+		}
+	}
+}
+
+// TestNoChecksum reads documents of earlier versions, and sends none to other nodes.
+func TestNoChecksum(t *testing.T) {
+	t.Parallel()
+	whole, err := Clock{}.write(&Document{Version: 7, Settings: testSettings(), State: crawl.CrawlIdle})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(whole, &fields); err != nil || len(fields["checksum"]) != len(noChecksum)+2 {
+		t.Fatalf("%v in %s", err, whole)
+	}
+	delete(fields, "checksum")
+	old, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := Clock{}.read(old)
+	if err != nil || doc.Version != 7 {
+		t.Fatalf("%+v, %v", doc, err)
+	}
+	sent, err := json.Marshal(doc)
+	if err != nil || strings.Contains(string(sent), "checksum") {
+		t.Errorf("%v, %s", err, sent)
+	}
+}
