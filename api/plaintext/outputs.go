@@ -10,7 +10,7 @@ import (
 // browsers, the object store and the sinks.
 func writeOutputs(b *bytes.Buffer, s *crawl.Status) {
 	if x := s.Index; x.Documents > 0 || x.Waiting > 0 {
-		row(b, "index", "%s documents, %s; %s pages wait, %s behind; %s queries, half within %s, 99%% within %s", Count(x.Documents), Bytes(x.Bytes),
+		row(b, "index", "%s documents, %s; %s changes wait, %s behind; %s queries, half within %s, 99%% within %s", Count(x.Documents), Bytes(x.Bytes),
 			Count(x.Waiting), seconds(&x.BehindSeconds), Count(x.QueriesTotal), millis(x.Seconds.P50), millis(x.Seconds.P99))
 	}
 	if r := s.Render; r.Mode != "" && r.Mode != crawl.RenderOff {

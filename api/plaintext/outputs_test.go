@@ -17,7 +17,7 @@ func TestWriteStatusOfOutputs(t *testing.T) {
 			Sinks: []crawl.SinkStatus{{Sink: "file:a\x1b.jsonl", EventsTotal: 1000, ErrorsTotal: 2, BehindSeconds: 3, Error: new("disk full")}}},
 	}
 	lines := []string{
-		"index       1,200 documents, 3.0 MiB; 7 pages wait, 2s behind; 5 queries, half within 20ms, 99% within 500ms\n",
+		"index       1,200 documents, 3.0 MiB; 7 changes wait, 2s behind; 5 queries, half within 20ms, 99% within 500ms\n",
 		"render      all: 1 of 2 busy, 3 queued; 1,400 pages, half within -, 99% within -; 1 failed, 2 timeouts, 4 requests refused, 9 from the cache (chromium)\n",
 		"upload      5.0 MiB in the store; 2 files wait, 1m0s behind; 1 failed attempts\n",
 		"sink        file:a\\x1b.jsonl: 1,000 events, 3s behind, 2 refused batches; now: disk full\n",
