@@ -28,6 +28,7 @@ func FuzzParseCursor(f *testing.F) {
 	f.Add(CursorOf(&crawl.URLLine{URL: "http://a/", Host: "a", Partition: 7}))
 	f.Add("AQ")
 	f.Add("AQAAAA")
+	f.Add("AQA\n\nA")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, at, err := ParseCursor(text)
 		switch {
