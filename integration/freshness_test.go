@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"crawlnode/crawl"
@@ -18,6 +19,9 @@ import (
 
 // freshness makes TestFreshness run some of its cases in full.
 var freshness = flag.String("freshness", "", "names of the cases of freshnessCases, comma-separated, that TestFreshness runs in full; the figures go to docs/results/freshness.md")
+
+// freshVirtual makes TestFreshness run its cases in virtual time.
+var freshVirtual = flag.Bool("freshness-virtual", false, "run the cases of -freshness in virtual time, where the speed of the machine is of no account; the figures are only logged")
 
 // freshCase is a web that changes, and a crawler with a fixed number of visits a second.
 type freshCase struct {
@@ -42,13 +46,13 @@ var freshnessCases = []freshCase{
 }
 
 // The web: 2,000 pages, as in the simulation of package recrawl. A host's pages change in a mean interval between the usual one and 114 times more or
-// less, each page's rate is drawn around that. An answer takes freshLatency, which is long beside what a busy machine adds, so the fetchers of all nodes make
-// up to freshBudget visits a second. One host can have a 30th of them.
+// less, each page's rate is drawn around that. An answer takes freshLatency, so the fetchers of all nodes make up to freshBudget visits a second. A host
+// is left alone for twice that after each answer, so it can have a 30th of the visits: 1.5 times what the best intervals give to any.
 const (
 	freshHosts, freshPages = 200, 10
-	freshLatency           = 450 * time.Millisecond
-	freshFetchers          = 30
-	freshBudget            = freshFetchers / 0.450 // 67
+	freshLatency           = 150 * time.Millisecond
+	freshFetchers          = 10
+	freshBudget            = freshFetchers / 0.150 // 67
 	freshSpread            = 114
 )
 
@@ -67,8 +71,8 @@ func (c *freshCase) web(mean time.Duration) simweb.Config {
 // meanInterval is the time in which each page can be visited once.
 const meanInterval = time.Duration(freshHosts*freshPages*1000/freshBudget) * time.Millisecond // 30 s
 
-// serve serves the web in which so many visits a change are possible.
-func (c *freshCase) serve(t *testing.T) (*simweb.Web, *simweb.Server) {
+// make makes the web in which so many visits a change are possible.
+func (c *freshCase) make(t *testing.T, build func(simweb.Config) *simweb.Web) *simweb.Web {
 	t.Helper()
 	probe, err := simweb.New(c.web(time.Hour))
 	if err != nil {
@@ -78,7 +82,7 @@ func (c *freshCase) serve(t *testing.T) (*simweb.Web, *simweb.Server) {
 	for _, u := range reachable(probe) {
 		total += 1 / probe.Interval(u, time.Now()).Seconds()
 	}
-	return serveSimweb(t, c.web(time.Duration(float64(time.Hour)*total*c.visits/freshBudget)))
+	return build(c.web(time.Duration(float64(time.Hour) * total * c.visits / freshBudget)))
 }
 
 // TestFreshness visits a web of 2,000 pages again and again, whose pages change at rates that the crawler does not know, with a
@@ -96,20 +100,26 @@ func TestFreshness(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			freshnessCases[i].run(t)
+			if !*freshVirtual {
+				freshnessCases[i].run(t)
+				return
+			}
+			dir, row := t.TempDir(), ""
+			synctest.Test(t, func(t *testing.T) { row = freshnessCases[i].runBubble(t, dir) })
+			t.Log(row)
 		})
 	}
 }
 
 func (c *freshCase) run(t *testing.T) {
-	web, srv := c.serve(t)
+	var srv *simweb.Server
+	web := c.make(t, func(config simweb.Config) (web *simweb.Web) {
+		web, srv = serveSimweb(t, config)
+		return web
+	})
 	pages := reachable(web)
-	guess := meanInterval
-	if c.mode == crawl.RecrawlAdaptive {
-		guess *= 3 // it is not known
-	}
 	nodes := simCluster(t, srv, time.Millisecond, "--partitions", "512", "--store", "none", "--fetchers", fmt.Sprint(freshFetchers/c.nodes),
-		"--recrawl", c.mode, "--recrawl-interval", guess.String(), "--recrawl-min", "1s", "--recrawl-max", "2h")
+		"--recrawl", c.mode, "--recrawl-interval", c.guess().String(), "--recrawl-min", freshMin.String(), "--recrawl-max", freshMax.String())
 	nodes.addReady(c.nodes)
 	nodes.converged(time.Minute)
 	nodes.nodes[0].seed(web.Seeds()...)
@@ -121,11 +131,28 @@ func (c *freshCase) run(t *testing.T) {
 		if err := nodes.nodes[0].decode("/status", &s); err != nil {
 			t.Fatal(err)
 		}
-		f := s.Freshness
-		t.Logf("interval %d: due %d, overdue %v, revisits %d, changed %d, expected %v", k, f.Due, quantile(f.OverdueSeconds.P50), f.RevisitsTotal, f.ChangedTotal, quantile(f.Expected))
+		c.note(t, k, &s)
 	}
 	nodes.stop()
-	c.judge(t, web, pages, start)
+	appendResult(t, "freshness.md", freshnessHead, c.judge(t, web, pages, start))
+}
+
+// The bounds of the intervals.
+const freshMin, freshMax = time.Second, 2 * time.Hour
+
+// guess is the usual interval that the crawler is given.
+func (c *freshCase) guess() time.Duration {
+	if c.mode == crawl.RecrawlAdaptive {
+		return 3 * meanInterval // it is not known
+	}
+	return meanInterval
+}
+
+// note logs what a node says of a mean interval.
+func (c *freshCase) note(t *testing.T, k int, s *crawl.Status) {
+	t.Helper()
+	f := s.Freshness
+	t.Logf("interval %d: due %d, overdue %v, revisits %d, changed %d, expected %v", k, f.Due, quantile(f.OverdueSeconds.P50), f.RevisitsTotal, f.ChangedTotal, quantile(f.Expected))
 }
 
 func quantile(v *float64) float64 {
@@ -155,8 +182,8 @@ type freshPage struct {
 }
 
 // judge compares what the crawler did with schedules that have the same number of visits in each interval: equal intervals, and the
-// best ones for the pages' real rates.
-func (c *freshCase) judge(t *testing.T, web *simweb.Web, pages []string, start time.Time) {
+// best ones for the pages' real rates. It returns the row of the results.
+func (c *freshCase) judge(t *testing.T, web *simweb.Web, pages []string, start time.Time) (row string) {
 	t.Helper()
 	ours, budgets := c.visitsOf(web, pages, start)
 	n := float64(len(pages))
@@ -174,7 +201,7 @@ func (c *freshCase) judge(t *testing.T, web *simweb.Web, pages []string, start t
 		t.Logf("%3d: %.1f visits a second; seen %.4f, equal %.4f, best %.4f; by the rates %.4f, %.4f, %.4f", k, budgets[k],
 			all.seen[0][k], all.seen[1][k], all.seen[2][k], all.expected[0][k], all.expected[1][k], all.expected[2][k])
 	}
-	row := fmt.Sprintf("%s | %.1f | %.0f |", c.name, mean(budgets), intervals(budgets, len(budgets), len(pages)))
+	row = fmt.Sprintf("%s | %.1f | %.0f |", c.name, mean(budgets), intervals(budgets, len(budgets), len(pages)))
 	for _, n := range []float64{0, 1, 2, 5, 10, 20, 30} {
 		if intervals(budgets, len(budgets), len(pages)) < n+1 {
 			row += " – |"
@@ -189,7 +216,7 @@ func (c *freshCase) judge(t *testing.T, web *simweb.Web, pages []string, start t
 	if final < c.least {
 		t.Errorf("in the last ten mean intervals the gain is %.3f of what the best intervals gain, want %.2f", final, c.least)
 	}
-	appendResult(t, "freshness.md", freshnessHead, row)
+	return row
 }
 
 // intervals is how often each of so many pages could be visited in the first k windows: in mean intervals.

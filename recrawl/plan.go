@@ -47,6 +47,8 @@ type Surroundings struct {
 	// MaxAge is how long the answer may be kept by its own account (Cache-Control, Expires); 0:
 	// nothing is said. It counts as half a visit.
 	MaxAge time.Duration
+	// Hides: its site hides changes (Hides), so that an answer that nothing has changed says nothing.
+	Hides bool
 }
 
 // Visited takes in a visit: the record afterwards has the next interval. digest is that of the content known so
@@ -54,6 +56,9 @@ type Surroundings struct {
 func (r Record) Visited(digest [20]byte, v *Visit, rules *Rules, by *Surroundings) (Record, Verdict) {
 	verdict := r.Judge(digest, v, rules.Compare)
 	since := r.unanswered() + v.Elapsed
+	if by.Hides && r.Full > 0 {
+		since = r.sinceContent() + v.Elapsed
+	}
 	// That a page is gone is a change the first time, for people; the rate of change leaves it out.
 	changed := verdict == Changed || verdict == Gone && r.Misses == 0
 	r.note(Past{Before: v.Elapsed, Status: v.Status, Took: v.Took, Changed: changed})
@@ -66,13 +71,15 @@ func (r Record) Visited(digest [20]byte, v *Visit, rules *Rules, by *Surrounding
 	default:
 	}
 	r.Misses = 0
+	r = r.doubted(by)
 	r.Full++
-	if AnswerOf(v.Status) != NotModified {
+	told := AnswerOf(v.Status) != NotModified
+	if told {
 		r.Full = 0
 		r.Text = v.Text
 	}
 	r.Moved = false
-	if v.Elapsed > 0 && !v.Blurred {
+	if v.Elapsed > 0 && !v.Blurred && (told || !by.Hides) {
 		r.Stats = r.Stats.Observe(estimate.Observation{Interval: since, Changed: verdict == Changed, Dated: v.Dated, Age: v.Age})
 	}
 	return r.Planned(rules, by), verdict
@@ -125,6 +132,7 @@ func (r Record) Planned(rules *Rules, by *Surroundings) Record {
 		prior.Shape += visits
 		prior.Rate += visits * min(by.MaxAge, rules.Bounds.Max).Seconds()
 	}
+	r = r.doubted(by)
 	r.Belief = round(r.Stats.Posterior(prior))
 	r.Weight = RoundWeight(r.Weight)
 	if rules.Mode == Fixed {
@@ -188,7 +196,7 @@ func (r *Record) Conditional(validators claims.Record) bool {
 	const some = 0.5
 	each := auditEach
 	switch v := &validators; {
-	case r.Misses > 0, v.Misses > some && v.Misses >= v.Hits:
+	case r.Misses > 0, Hides(validators):
 		return false
 	case v.Misses > some:
 		each = auditLiar

@@ -161,6 +161,35 @@ func TestConditional(t *testing.T) {
 	}
 }
 
+// TestSiteThatHides: what a page was taught by 304s is forgotten once its site has proved to hide changes, and the next content
+// speaks of all the time since the last one.
+func TestSiteThatHides(t *testing.T) {
+	by := Surroundings{Prior: week.Prior(), Price: 36}
+	var r Record
+	r, _ = r.Visited([20]byte{1}, &Visit{Status: 200, Digest: [20]byte{1}, Elapsed: 24 * time.Hour}, &week, &by)
+	for range 5 {
+		r, _ = r.Visited([20]byte{1}, &Visit{Status: 304, Elapsed: 24 * time.Hour}, &week, &by)
+	}
+	believed := r.Belief.Mean()
+	by.Hides = true
+	doubted := r.Planned(&week, &by)
+	if doubted.Known() || doubted.Belief.Mean() <= believed || doubted.Interval >= r.Interval {
+		t.Errorf("%v and %v are planned, %g and %g changes a second believed", r.Interval, doubted.Interval, believed, doubted.Belief.Mean())
+	}
+	if again := doubted.Planned(&week, &by); again.Stats != doubted.Stats || again.Belief != doubted.Belief {
+		t.Errorf("planned again it is %+v", again)
+	}
+	told, _ := r.Visited([20]byte{1}, &Visit{Status: 304, Elapsed: 24 * time.Hour}, &week, &by)
+	if told.Known() {
+		t.Errorf("a 304 has taught %+v", told.Stats)
+	}
+	told, verdict := told.Visited([20]byte{1}, &Visit{Status: 200, Digest: [20]byte{2}, Elapsed: 24 * time.Hour}, &week, &by)
+	want := estimate.Stats{}.Observe(estimate.Observation{Interval: 7 * 24 * time.Hour, Changed: true})
+	if verdict != Changed || told.Stats != want {
+		t.Errorf("%v, %+v, want %+v", verdict, told.Stats, want)
+	}
+}
+
 // randomRecord is a record as it would be read back.
 func randomRecord(t *testing.T, r *rand.Rand) Record {
 	t.Helper()

@@ -90,17 +90,19 @@ func (j *Judge) open(k *frontier.Page) matter {
 // by is what a page of a kind depends on.
 func (m *matter) by(kind recrawl.Kind, maxAge time.Duration) *recrawl.Surroundings {
 	over := m.terms.Pools[kind].Prior(m.rules.Prior())
-	return &recrawl.Surroundings{Prior: m.site.Pool.Prior(over), Price: m.terms.Price * max(m.site.Factor, 1), MaxAge: maxAge}
+	return &recrawl.Surroundings{Prior: m.site.Pool.Prior(over), Price: m.terms.Price * max(m.site.Factor, 1), MaxAge: maxAge, Hides: recrawl.Hides(m.site.Validators)}
 }
 
 // priceSite moves the factor of the site's price towards what its delay allows.
 func (m *matter) priceSite() {
-	const boundless = 1e6 // visits a second
-	allowed := boundless
-	if delay := max(m.terms.Delay, m.Host.CrawlDelay); delay > 0 {
-		allowed = min(1/delay.Seconds(), boundless)
-	}
-	m.site.Factor = policy.HostFactor(m.site.Factor, m.site.Wanted, allowed)
+	m.site.Factor = policy.HostFactor(m.site.Factor, m.site.Wanted, policy.HostAllows(m.turn()))
+}
+
+// turn is for how long a visit keeps the host from the next one: an answer, and the gap after it, which is at least twice as
+// long (scheduler, gap).
+func (m *matter) turn() time.Duration {
+	took := max(m.Host.Latency, 0)
+	return took + max(m.terms.Delay, m.Host.CrawlDelay, 2*took)
 }
 
 // Visited judges the end of a visit.
@@ -124,18 +126,15 @@ func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 		r = recrawl.Record{Kind: kindOf(o, k.Record)}
 	}
 	r.Weight = m.weight()
-	by := m.by(r.Kind, o.MaxAge)
-	var verdict recrawl.Verdict
+	verdict := r.Judge(k.Record.Digest, &v, m.rules.Compare)
 	if !known {
-		verdict = r.Judge(k.Record.Digest, &v, m.rules.Compare)
-		r = r.First(&v, &m.rules, by)
+		r = r.First(&v, &m.rules, m.by(r.Kind, o.MaxAge))
 	} else {
-		moved := r.Moved
 		v.Dated, v.Age = m.dated(o)
-		r, verdict = r.Visited(k.Record.Digest, &v, &m.rules, by)
-		m.check(o, verdict, moved, r.Listed)
+		m.check(o, verdict, r.Moved, r.Listed) // before it is learnt from: it may show that others before it were lies
+		r, verdict = r.Visited(k.Record.Digest, &v, &m.rules, m.by(r.Kind, o.MaxAge))
 	}
-	p := m.plan(&r, 0)
+	p := m.plan(&r, 0, o.Took)
 	p.Visited, p.Verdict = true, verdict
 	if r.Forgotten(&m.rules) {
 		p.Forget = fmt.Sprintf("the page is gone: %d visits were answered 404 or 410 (which counts %d times), so it is not tried again", len(gone(r.Past)), recrawl.RemovedCounts)
@@ -187,8 +186,8 @@ func (m *matter) weight() float64 {
 	return 1
 }
 
-// plan says when the page is looked at again, so long after its newest visit.
-func (m *matter) plan(r *recrawl.Record, elapsed time.Duration) frontier.Plan {
+// plan says when the page is looked at again, so long after its newest visit, which took so long if it is the one that is judged.
+func (m *matter) plan(r *recrawl.Record, elapsed, took time.Duration) frontier.Plan {
 	check := r.Interval
 	if m.rules.Mode == recrawl.Adaptive && m.terms.Usual > 0 && r.Misses == 0 {
 		check = policy.Check(elapsed, r.Interval, m.terms.Usual)
@@ -196,8 +195,20 @@ func (m *matter) plan(r *recrawl.Record, elapsed time.Duration) frontier.Plan {
 	p := frontier.Plan{Wait: check - elapsed}
 	if check >= r.Interval {
 		p.Estimate.Flags |= layout.DueVisit
+		p.Wait -= m.ahead(r, took)
 	}
 	return p
+}
+
+// ahead is how much earlier than its interval says a page is due. It will wait for its host, and the frontier counts from the
+// end of a visit, so that no two are nearer than the shortest interval: without this each interval would be longer by both. It
+// is due after the shortest interval at the earliest. A fixed interval is what a person has asked for, and stays.
+func (m *matter) ahead(r *recrawl.Record, took time.Duration) time.Duration {
+	if m.rules.Mode != recrawl.Adaptive || r.Misses > 0 {
+		return 0
+	}
+	late := policy.HostWait(m.site.Wanted, m.turn()) + max(took, 0)
+	return max(min(late, r.Interval/2, r.Interval-m.rules.Bounds.Min), 0)
 }
 
 // settle encodes the page's record, and puts it into the sums as it will be read again.
@@ -240,7 +251,7 @@ func (j *Judge) Planned(k *frontier.Page) frontier.Plan {
 		if k.Record.VisitedAt.IsZero() {
 			return m.spread(&r)
 		}
-		return m.settle(m.plan(&r, k.Elapsed), &r)
+		return m.settle(m.plan(&r, k.Elapsed, 0), &r)
 	}
 	kind := kindOf(&crawl.Outcome{Status: k.Record.Status}, k.Record)
 	r := recrawl.Record{Weight: m.weight(), Kind: kind}.First(&recrawl.Visit{Status: k.Record.Status}, &m.rules, m.by(kind, 0))
@@ -272,7 +283,7 @@ func (j *Judge) Claimed(k *frontier.Page, changed time.Time) (frontier.Plan, boo
 		r.Moved = true
 		r.Interval = min(r.Interval, r.Claimed(true, m.site.Sitemap, k.Elapsed, &m.rules))
 	}
-	return m.settle(m.plan(&r, k.Elapsed), &r), true
+	return m.settle(m.plan(&r, k.Elapsed, 0), &r), true
 }
 
 // Conditional reports whether the next visit may send validators.

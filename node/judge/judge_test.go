@@ -664,6 +664,41 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// TestAheadOfTheHost: a page is due earlier than its interval says by the answer's duration and the wait for its host, as far
+// as the shortest interval allows, and with fixed intervals not at all.
+func TestAheadOfTheHost(t *testing.T) {
+	host := crawl.HostState{Latency: 2 * time.Second}
+	for name, c := range map[string]struct {
+		mode   recrawl.Mode
+		wanted float64
+		min    time.Duration
+		want   time.Duration
+	}{
+		"a host of one page":  {recrawl.Adaptive, 0, time.Hour, 2 * time.Second},
+		"half of its time":    {recrawl.Adaptive, 1.0 / 12, time.Hour, 5 * time.Second},
+		"fixed":               {recrawl.Fixed, 1.0 / 12, time.Hour, 0},
+		"no shorter interval": {recrawl.Adaptive, 1.0 / 12, 30 * realDay, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			terms := realWeek()
+			terms.Rules.Mode, terms.Rules.Bounds.Min, terms.Usual = c.mode, c.min, 0
+			r := recrawl.Record{Weight: 1, Interval: realDay, Text: 1}
+			rec := crawl.Record{Item: crawl.Item{URL: url(1)}, Status: 200, Digest: [20]byte{1}, Visits: string(r.Append(nil))}
+			site := recrawl.Site{Wanted: c.wanted}
+			o := content(1)
+			o.Took = 2 * time.Second
+			p := New(func() *Terms { return terms }, nil).Visited(&frontier.Page{Record: &rec, Host: host, Site: string(site.Append(nil)), Elapsed: realDay}, &o)
+			got, _, err := recrawl.Decode([]byte(p.Visits))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ahead := got.Interval - p.Wait; (ahead - c.want).Abs() > 2*time.Millisecond {
+				t.Errorf("it is due %v ahead of its interval of %v, want %v", ahead, got.Interval, c.want)
+			}
+		})
+	}
+}
+
 // TestHostThatIsTooSlow: a host whose pages want more visits than its delay allows pays more.
 func TestHostThatIsTooSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,9 @@
 package policy
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // HostFactor is the next factor of a host's price: factor was the last one, wanted are the
 // visits a second that its pages have planned, allowed those that its delay leaves. An interval is
@@ -23,4 +26,28 @@ func HostFactor(factor, wanted, allowed float64) float64 {
 		return min(factor, most)
 	}
 	return min(max(f, 1), most)
+}
+
+// busiest is the share of its time that a host may be visited: at twice that distance from one a page waits half as long.
+const busiest = 0.8
+
+// HostAllows is how many visits a second a host allows when each keeps it from the next one for so long: not all that
+// fit, since its pages would wait ever longer for their turn.
+func HostAllows(turn time.Duration) float64 {
+	const boundless = 1e6
+	if turn <= 0 {
+		return boundless
+	}
+	return min(busiest/turn.Seconds(), boundless)
+}
+
+// HostWait is how long a page that is due waits on average for its host, of which wanted visits a second are planned, each
+// of which keeps it from the next one for so long. Due times are as good as random, so it is the wait of a queue with one
+// server, random arrivals and equal services.
+func HostWait(wanted float64, turn time.Duration) time.Duration {
+	busy := min(max(wanted*turn.Seconds(), 0), busiest)
+	if !(busy > 0) { // also when it is no number
+		return 0
+	}
+	return time.Duration(busy / (2 * (1 - busy)) * float64(turn))
 }

@@ -266,6 +266,39 @@ func TestHostFactor(t *testing.T) {
 	}
 }
 
+// TestHostWait: the mean wait of a simulated host with random arrivals is what HostWait says, and a host that allows no more
+// keeps no page waiting without end.
+func TestHostWait(t *testing.T) {
+	const turn = 1350 * time.Millisecond
+	r := rand.New(rand.NewPCG(7, 1))
+	for _, busy := range []float64{0.1, 0.4, 0.7} {
+		wanted := busy / turn.Seconds()
+		now, free, waited := 0.0, 0.0, 0.0
+		const n = 200_000
+		for range n {
+			now += r.ExpFloat64() / wanted
+			waited += max(free-now, 0)
+			free = max(free, now) + turn.Seconds()
+		}
+		if got, want := HostWait(wanted, turn).Seconds(), waited/n; math.Abs(got/want-1) > 0.05 {
+			t.Errorf("busy for %g of the time: %.3f s, want %.3f", busy, got, want)
+		}
+	}
+	if got := HostAllows(turn); math.Abs(got-0.8/1.35) > 1e-9 {
+		t.Errorf("%g visits a second are allowed", got)
+	}
+	if got := HostAllows(0); !(got >= 1e6) || math.IsInf(got, 0) {
+		t.Errorf("without a gap %g visits a second are allowed", got)
+	}
+	for _, wanted := range []float64{0, -1, math.NaN(), math.Inf(1), 1e300} {
+		for _, turn := range []time.Duration{0, -1, turn, math.MaxInt64 / 4} {
+			if w := HostWait(wanted, turn); w < 0 || turn >= 0 && float64(w) > 2.001*float64(turn) || turn < 0 && w != 0 {
+				t.Errorf("%g visits a second, each %v: the wait is %v", wanted, turn, w)
+			}
+		}
+	}
+}
+
 func FuzzDecodeCurve(f *testing.F) {
 	c := Curve{Capacity: 3, Weight: 2}
 	f.Add(c.Append(nil))
