@@ -165,7 +165,7 @@ func quantile(v *float64) float64 {
 const freshnessHead = `# Freshness with the real binary
 
 2,000 pages of 200 synthetic sites that change at random times, each at a rate of its own (the mean interval of a site within a factor of 114 of the usual one, its pages by a gamma distribution of shape 1), on a clock of seconds.
-The crawler knows no rate and is given a usual interval that is wrong by a factor of three. Its 30 fetchers and answers of 450 ms make up to 67 visits a second. The web server knows when a copy is fresh. *case*: visits that are possible for each change of a page, and what
+The crawler knows no rate and is given a usual interval that is wrong by a factor of three. Its 10 fetchers and answers of 150 ms make up to 67 visits a second (30 and 450 ms in rows before 0222). The web server knows when a copy is fresh. *case*: visits that are possible for each change of a page, and what
 else is special. *gain*: what the crawler gains over equal intervals, as a share of what the best intervals for the real rates gain, with the same visits in each 30 seconds and on the same changes; mean of five mean intervals from the one named on. *mean interval*: the time in which
 as many visits were made as there are pages; the column says how many there were after the first pass. *last ten*: gain in the last ten of them, as seen and by the rates, and the freshness there. Why it is judged so: [0219](../decisions/0219-freshness-at-the-web-server.md). Written by
 
