@@ -57,6 +57,7 @@ type Response struct {
 	RetryAfter time.Duration // requested by the server; 0 without one
 	Robots     *Robots       // with RobotsFetched, and with HostFailed by robots
 	HoldPages  time.Duration // with Aborted: the host gets no visit but errands for so long
+	Lease      LeaseTag      // with Aborted: who may still request the host, for RetryAfter
 }
 
 // ArchiveRef is the position of a capture. The zero value: nothing was stored.

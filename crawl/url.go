@@ -123,8 +123,10 @@ type HostState struct {
 	FrozenUntil time.Time
 	// LastTry is set while a frozen host gets one last attempt at the end of the crawl.
 	LastTry bool
-	// HoldUntil is the end of the pause that the host asked for (Retry-After).
+	// HoldUntil is the end of the pause that the host asked for (Retry-After), or of the lease below.
 	HoldUntil time.Time
+	// Lease is that of a worker who may request the host until HoldUntil although no visit is open; 0: nobody may.
+	Lease LeaseTag
 	// Requests counts requests of every kind, robots.txt included.
 	Requests int64
 	// Pages counts pages fetched, for --max-pages-per-host.

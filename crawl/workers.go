@@ -1,10 +1,14 @@
 package crawl
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"strconv"
 	"time"
+
+	"crawlnode/web/urlnorm"
 )
 
 // Errors about leases. The API answers 429 and 410.
@@ -15,6 +19,22 @@ var (
 	ErrLeaseEnded = errors.New("the lease has ended, or this cluster never gave it: its URLs are queued again, so fetch what next gives instead")
 )
 
+// ErrMoving says that it is not known yet who decides about a URL.
+var ErrMoving = errors.New("its partition is moving to another node: try again in a moment")
+
+// LeaseHold says until when nobody else may request a leased URL's host, and for which lease.
+type LeaseHold struct {
+	Until time.Time
+	Lease LeaseTag
+}
+
+// LeaseClaim is a leased URL whose result has come, although the node that has it now has not given the lease.
+type LeaseClaim struct {
+	Partition Partition
+	URL       urlnorm.URL
+	Lease     LeaseTag
+}
+
 // MaxLeaseBatch bounds the URLs that a worker gets at a time.
 const MaxLeaseBatch = 1000
 
@@ -23,6 +43,15 @@ const (
 	WorkerSuccess = "success" // the host has answered
 	WorkerError   = "error"   // it has not, or with an error
 )
+
+// LeaseTag names one URL of one lease in its host's state, which outlives the node that gave the lease. 0: none.
+type LeaseTag uint64
+
+// TagOf is the tag of a canonical URL in the lease id. Who does not know the id cannot make it.
+func TagOf(id, url string) LeaseTag {
+	sum := sha256.Sum256([]byte(id + "\x00" + url))
+	return LeaseTag(max(binary.BigEndian.Uint64(sum[:]), 1))
+}
 
 // LeasedURL is a URL that a worker may fetch until its lease ends.
 type LeasedURL struct {

@@ -11,18 +11,20 @@ import (
 	"crawlnode/node/workers"
 	"crawlnode/peer"
 	"crawlnode/pipeline"
+	"crawlnode/ring"
 )
 
 // This file fits package workers to the rest of the node.
 
 // newDesk makes what gives this node's URLs to workers.
 func (n *Node) newDesk(e *engine) *workers.Desk {
-	return workers.NewDesk(workers.Options{Source: e.dispatcher, Copied: n.router.Copied, Lease: n.cfg.Lease})
+	return workers.NewDesk(workers.Options{Source: e.dispatcher, Copied: n.router.Copied, Lease: n.cfg.Lease,
+		Partition: func(h crawl.Host) crawl.Partition { return ring.PartitionOf(h, n.partitions()) }})
 }
 
 // openWorkers makes what serves workers.
 func (n *Node) openWorkers() {
-	n.Front = workers.NewFront(workers.Cluster{Self: n.id, Partitions: n.partitions, Holder: n.router.Holder, Add: n.seeder.AddFound,
+	n.Front = workers.NewFront(workers.Cluster{Self: n.id, Partitions: n.partitions, Holder: n.router.Holder, Add: n.seeder.AddFound, Lease: n.cfg.Lease,
 		Desk:  func() *workers.Desk { return n.engine.Load().desk },
 		State: func() (string, string) { d := n.doc.Current().Doc; return d.State, d.Settings.UserAgent },
 		Ready: func() error {

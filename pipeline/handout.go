@@ -150,11 +150,17 @@ func (w *worker) takeLinks(v crawl.Visit, r *Report, rules *Rules, o *crawl.Outc
 	}
 }
 
-// Return ends a visit that was handed out and not answered. after is how long nobody may request the host, because somebody may
-// still do so; asked says that a request may have been made. failed counts as an attempt, for reason.
-func (p *Pipeline) Return(ctx context.Context, v crawl.Visit, asked bool, after time.Duration, failed bool, reason string) error {
+// Held says that somebody may still request a host: for how long at most, and by which lease.
+type Held struct {
+	For   time.Duration
+	Lease crawl.LeaseTag
+}
+
+// Return ends a visit that was handed out and not answered. While it is held nobody else may request the host; asked says that a request may
+// have been made. failed counts as an attempt, for reason.
+func (p *Pipeline) Return(ctx context.Context, v crawl.Visit, asked bool, held Held, failed bool, reason string) error {
 	w := &worker{p: p}
-	r := crawl.Response{Kind: crawl.Aborted, Requested: asked, RetryAfter: max(after, 0)}
+	r := crawl.Response{Kind: crawl.Aborted, Requested: asked, RetryAfter: max(held.For, 0), Lease: held.Lease}
 	o := crawl.Outcome{Kind: crawl.Aborted, Reason: reason, FetchedAt: time.Now()}
 	if failed {
 		r.Kind, o.Kind, o.Category = crawl.URLFailed, crawl.URLFailed, crawl.ErrTimeout

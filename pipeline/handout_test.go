@@ -144,7 +144,7 @@ func TestReturned(t *testing.T) {
 		if err := b.run(); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.p.Return(t.Context(), h.took[0], true, time.Minute, failed, "why"); err != nil {
+		if err := b.p.Return(t.Context(), h.took[0], true, Held{For: time.Minute}, failed, "why"); err != nil {
 			t.Fatal(err)
 		}
 		want := crawl.Aborted

@@ -62,6 +62,7 @@ func observe(s *crawl.HostState, now time.Time, r crawl.Response, k rules) (dead
 		// The bound only keeps the sum inside what a time can hold.
 		s.HoldUntil = crawl.Latest(s.HoldUntil, now.Add(min(r.RetryAfter, 10*365*24*time.Hour)))
 	}
+	s.Lease = r.Lease
 	wait := time.Duration(0)
 	owed := max(k.delay, s.CrawlDelay, 2*s.Latency)
 	switch r.Kind {

@@ -109,9 +109,9 @@ func TestSites(t *testing.T) {
 	for _, site := range []string{"", "site"} {
 		for _, streak := range []int{0, 7} {
 			h := HostEntry{Origins: []string{"h"}, Site: site}
-			h.NearStreak = streak
+			h.NearStreak, h.Lease = streak, crawl.LeaseTag(streak)<<60
 			got, err := DecodeHost(EncodeHost(&h))
-			if err != nil || got.Site != site || got.NearStreak != streak {
+			if err != nil || got.Site != site || got.NearStreak != streak || got.Lease != h.Lease {
 				t.Errorf("%+v came back as %+v, %v", h, got, err)
 			}
 		}
@@ -183,7 +183,7 @@ func FuzzDecode(f *testing.F) {
 	host := HostEntry{Awake: true, Wake: WakePlace{2, 5}, Origins: []string{"h", "s:1"}}
 	host.Bands[2] = BandQueue{1, 2, 9}
 	planned, site := rec, host
-	planned.Visits, planned.CheckAt, site.Site, site.NearStreak = "visits", noon, "site", 3
+	planned.Visits, planned.CheckAt, site.Site, site.NearStreak, site.Lease = "visits", noon, "site", 3, 1<<63|9
 	found := rec
 	found.Referrer = string(ReferrerOf("http://b.test/", "h.test"))
 	shown := found

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -25,7 +26,7 @@ type BandQueue struct {
 //	u pages, u suspicious, byte band mask,
 //	  for each band of the mask: u queued, u head, u next - head
 //	[u wake band, u wake ms], u origins, for each: str tag,
-//	[str queue entry of its only URL, the last of its band], [str site], [u near streak]
+//	[str queue entry of its only URL, the last of its band], [str site], [8 bytes lease], [u near streak]
 type HostEntry struct {
 	crawl.HostState
 	Bands   [crawl.Bands]BandQueue
@@ -43,6 +44,7 @@ const (
 	hostInline // the queue entry of its only URL follows
 	hostSite   // what revisits know of the site follows
 	hostIndexed
+	hostLeased // the tag of a worker's lease follows
 )
 
 // Total is the number of the host's queued URLs.
@@ -72,7 +74,8 @@ func (h *HostEntry) Best() (crawl.Band, bool) {
 // EncodeHost writes a host's entry.
 func EncodeHost(h *HostEntry) []byte {
 	w := newEncoder(64 + MaxInline)
-	w.u(FlagIf(h.LastTry, hostLastTry) | FlagIf(h.Awake, hostAwake) | FlagIf(h.Inline != nil, hostInline) | FlagIf(h.Site != "", hostSite) | FlagIf(h.Indexed, hostIndexed))
+	w.u(FlagIf(h.LastTry, hostLastTry) | FlagIf(h.Awake, hostAwake) | FlagIf(h.Inline != nil, hostInline) | FlagIf(h.Site != "", hostSite) | FlagIf(h.Indexed, hostIndexed) |
+		FlagIf(h.Lease != 0, hostLeased))
 	w.time(h.NotBefore)
 	w.dur(h.CrawlDelay)
 	w.dur(h.Backoff)
@@ -111,6 +114,9 @@ func EncodeHost(h *HostEntry) []byte {
 	}
 	if h.Site != "" {
 		w.str(h.Site)
+	}
+	if h.Lease != 0 {
+		w.bytes(binary.BigEndian.AppendUint64(nil, uint64(h.Lease)))
 	}
 	if h.NearStreak > 0 {
 		w.n(h.NearStreak)
@@ -158,6 +164,11 @@ func (h *HostEntry) Decode(b []byte) error {
 	}
 	if flags&hostSite != 0 {
 		h.Site = r.str()
+	}
+	if flags&hostLeased != 0 {
+		if tag := r.take(8); len(tag) == 8 {
+			h.Lease = crawl.LeaseTag(binary.BigEndian.Uint64(tag))
+		}
 	}
 	if len(r.b) > 0 {
 		h.NearStreak = r.count()

@@ -57,6 +57,14 @@ func (d *endlessDisk) Load(p crawl.Partition, host crawl.Host, after frontier.Cu
 	return q, nil
 }
 
+func (*endlessDisk) Host(crawl.Partition, crawl.Host) (s crawl.HostState, q [crawl.Bands]int64, ok bool, err error) {
+	return s, q, false, nil
+}
+
+func (*endlessDisk) Record(crawl.Partition, urlnorm.URL) (rec crawl.Record, ok bool, err error) {
+	return rec, false, nil
+}
+
 func (d *endlessDisk) Waiting(_ crawl.Partition, from frontier.WakeCursor, n int) (wakes []frontier.Wake, next frontier.WakeCursor, err error) {
 	if from != "" {
 		return nil, from, nil

@@ -55,5 +55,7 @@
 //	budget.go      what counts as a page, and which URLs of a host are over its budget
 //	robots.go      fetches of a robots.txt for another host, in this host's turn; their table is
 //	               in robotsfetches.go, the way to other nodes in elsewhere.go
+//	reserve.go     hosts that programs outside request, held on disk; adopt.go: results
+//	               for those that an earlier process has leased
 //	inspect.go     hosts in memory, for people
 package dispatch

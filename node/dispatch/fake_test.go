@@ -133,6 +133,28 @@ func (s *fakeDisk) Load(p crawl.Partition, host crawl.Host, after frontier.Curso
 	return q, nil
 }
 
+func (s *fakeDisk) Host(_ crawl.Partition, host crawl.Host) (st crawl.HostState, queued [crawl.Bands]int64, ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.hosts[host]; h != nil {
+		return h.state, queued, true, nil
+	}
+	return st, queued, false, nil
+}
+
+func (s *fakeDisk) Record(_ crawl.Partition, u urlnorm.URL) (crawl.Record, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.hosts[crawl.Host(u.Host())]; h != nil {
+		for _, it := range h.items {
+			if it.URL == u {
+				return crawl.Record{Item: it, State: crawl.Queued}, true, nil
+			}
+		}
+	}
+	return crawl.Record{}, false, nil
+}
+
 func (s *fakeDisk) Waiting(p crawl.Partition, from frontier.WakeCursor, n int) ([]frontier.Wake, frontier.WakeCursor, error) {
 	time.Sleep(s.loadDelay)
 	if from != "" {

@@ -218,12 +218,14 @@ func (l *loop) handOut(now time.Time) {
 		state, _ := l.core.HostState(v.ID)
 		over := overBudget(v.Item.Via, &state, settings.MaxPagesPerHost)
 		page := !over && isPage(v, settings)
-		if !l.allowed(now, v, page) || !l.send(v, h, page, over) {
+		if !l.allowed(now, v, page) || !l.send(v, h, l.waiters[0], page, over) {
 			l.core.Release(now, v.ID, crawl.Response{Kind: crawl.Aborted})
 			l.core.Completed(now, v.ID)
 			l.d.errandEnded(&v, nil)
 			return
 		}
+		l.waiters[0] = nil
+		l.waiters = l.waiters[1:]
 	}
 }
 
@@ -242,15 +244,15 @@ func (l *loop) allowed(now time.Time, v crawl.Visit, page bool) bool {
 	return true
 }
 
-// send gives v to the first waiter. False: the right to fetch it has just ended.
-func (l *loop) send(v crawl.Visit, h *holding, page, over bool) bool {
+// send gives v to a waiter. False: the right to fetch it has just ended.
+func (l *loop) send(v crawl.Visit, h *holding, w waiter, page, over bool) bool {
 	f := &flight{partition: v.Partition, host: v.Host, url: v.Item.URL, via: v.Item.Via, attempts: v.Item.Attempts, page: page}
 	v.Received, v.Kept = &f.received, &f.kept
 	f.ctx, f.cancel = context.WithCancelCause(l.base)
 	if !l.enter(v, f) {
 		f.cancel(errTakenBack)
-		if page && l.d.o.PermitDone != nil {
-			l.d.o.PermitDone(false)
+		if page {
+			l.giveBack()
 		}
 		return false
 	}
@@ -262,9 +264,6 @@ func (l *loop) send(v crawl.Visit, h *holding, page, over bool) bool {
 	l.d.busy.Add(1)
 	l.d.activity.Add(1)
 	h.visits++
-	w := l.waiters[0]
-	l.waiters[0] = nil
-	l.waiters = l.waiters[1:]
 	w <- grant{visit: v, overBudget: over}
 	return true
 }

@@ -10,6 +10,7 @@ import (
 	"crawlnode/dnscache"
 	"crawlnode/frontier"
 	"crawlnode/scheduler"
+	"crawlnode/web/urlnorm"
 )
 
 // Store is what the dispatcher needs of the frontier. Its methods may block, except Meta, which the
@@ -20,6 +21,9 @@ type Store interface {
 	Meta(p crawl.Partition) (frontier.Meta, bool)
 	// Load reads a host's state and up to n of its queued items.
 	Load(p crawl.Partition, host crawl.Host, after frontier.Cursor, n int) (frontier.HostQueue, error)
+	// Host and Record read a host's state and what is known of a URL.
+	Host(p crawl.Partition, host crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error)
+	Record(p crawl.Partition, u urlnorm.URL) (rec crawl.Record, ok bool, err error)
 	// Waiting reads up to n entries of the wake index.
 	Waiting(p crawl.Partition, from frontier.WakeCursor, n int) ([]frontier.Wake, frontier.WakeCursor, error)
 	// Park writes the states of hosts that leave memory, and puts those with queued URLs into the wake index.

@@ -16,12 +16,12 @@ const (
 	reservePatience = 500 * time.Millisecond
 )
 
-// Reserve writes to disk that the hosts of open visits must not be requested before until, whoever holds them then. It is for visits
+// Reserve writes to disk that the hosts of open visits must not be requested until their holds end, whoever holds them then. It is for visits
 // whose requests this process does not make: nothing that happens to it ends them. The state is replaced when the visit
-// is completed. It reports which visits are reserved; the others must be given back.
+// is completed; until then Adopt finds the lease there. It reports which visits are reserved; the others must be given back.
 //
 // A state that another visit of the same host has under way might replace it, so Reserve waits for those.
-func (d *Dispatcher) Reserve(ctx context.Context, visits []crawl.Visit, until func(crawl.Visit) time.Time) (kept []bool, err error) {
+func (d *Dispatcher) Reserve(ctx context.Context, visits []crawl.Visit, hold func(*crawl.Visit) crawl.LeaseHold) (kept []bool, err error) {
 	kept = make([]bool, len(visits))
 	missing := make([]int, len(visits))
 	for i := range visits {
@@ -30,7 +30,7 @@ func (d *Dispatcher) Reserve(ctx context.Context, visits []crawl.Visit, until fu
 	for deadline := time.Now().Add(reservePatience); len(missing) > 0; {
 		var hosts []frontier.Parked
 		var ready, busy []int
-		err := d.call(ctx, func(time.Time) { hosts, ready, busy = d.loop.reserve(visits, missing, until) })
+		err := d.call(ctx, func(time.Time) { hosts, ready, busy = d.loop.reserve(visits, missing, hold) })
 		if err != nil {
 			return kept, err
 		}
@@ -53,7 +53,7 @@ func (d *Dispatcher) Reserve(ctx context.Context, visits []crawl.Visit, until fu
 }
 
 // reserve returns the states to write for those of the visits at the indexes that are alone on their hosts, and those that are not.
-func (l *loop) reserve(visits []crawl.Visit, at []int, until func(crawl.Visit) time.Time) (hosts []frontier.Parked, ready, busy []int) {
+func (l *loop) reserve(visits []crawl.Visit, at []int, hold func(*crawl.Visit) crawl.LeaseHold) (hosts []frontier.Parked, ready, busy []int) {
 	for _, i := range at {
 		v := visits[i]
 		f := l.flight(v.ID)
@@ -68,7 +68,8 @@ func (l *loop) reserve(visits []crawl.Visit, at []int, until func(crawl.Visit) t
 		if !ok {
 			continue
 		}
-		state.HoldUntil = crawl.Latest(state.HoldUntil, until(v))
+		k := hold(&v)
+		state.HoldUntil, state.Lease = crawl.Latest(state.HoldUntil, k.Until), k.Lease
 		hosts = append(hosts, frontier.Parked{Partition: v.Partition, Host: v.Host, State: state})
 		ready = append(ready, i)
 	}

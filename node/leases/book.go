@@ -10,7 +10,7 @@ import (
 type Limits struct {
 	Open      int // URLs that are open
 	PerWorker int // URLs of one worker that are open
-	Done      int // leases that are remembered although all of their URLs are settled
+	Settled   int // URLs that are remembered as settled
 }
 
 // Item is one URL of a lease.
@@ -28,13 +28,11 @@ const (
 	Yours Answer = iota
 	// Repeated: it was settled before.
 	Repeated
-	// Ended: no such lease, or the URL was taken back.
-	Ended
-	// Foreign: the lease exists, and the URL was never part of it.
-	Foreign
+	// Unknown: it is not open here, and was not settled here of late.
+	Unknown
 )
 
-var answerNames = [...]string{"yours", "repeated", "ended", "foreign"}
+var answerNames = [...]string{"yours", "repeated", "unknown"}
 
 func (a Answer) String() string { return answerNames[a] }
 
@@ -50,11 +48,11 @@ type Counts struct {
 // Book is what one node has leased. One goroutine at a time may use it.
 type Book struct {
 	limits  Limits
-	leases  map[string]*lease
+	leases  map[string]*lease // with an open URL
 	visits  map[uint64]place
 	workers map[string]int // open URLs
 	ends    byDeadline
-	done    []*lease // of which everything is settled, the oldest first; some have ended
+	settled remembered
 	counts  Counts
 }
 
@@ -63,24 +61,9 @@ type lease struct {
 	id       string
 	worker   string
 	deadline time.Time
-	urls     map[string]state // nil: everything is settled
-	open     int
-	index    int // in ends; -1: not there
+	open     map[string]uint64 // visits by URL
+	index    int               // in ends
 }
-
-// state is what became of a URL. An open one has its visit.
-type state struct {
-	visit uint64
-	kind  kind
-}
-
-type kind uint8
-
-const (
-	open kind = iota
-	settled
-	takenBack
-)
 
 // place is where an open visit's URL stands.
 type place struct {
@@ -90,7 +73,7 @@ type place struct {
 
 // NewBook makes an empty Book.
 func NewBook(l Limits) *Book {
-	return &Book{limits: l, leases: map[string]*lease{}, visits: map[uint64]place{}, workers: map[string]int{}}
+	return &Book{limits: l, leases: map[string]*lease{}, visits: map[uint64]place{}, workers: map[string]int{}, settled: newRemembered(l.Settled)}
 }
 
 // Room is how many more URLs a worker may get now.
@@ -99,18 +82,19 @@ func (b *Book) Room(worker string) int {
 }
 
 // Grant adds URLs to the lease id of a worker, which begins if there is none yet, until deadline.
-// It reports false, and adds nothing, if the lease belongs to another worker or has ended by being settled.
+// It reports false, and adds nothing, if the lease belongs to another worker.
 func (b *Book) Grant(id, worker string, deadline time.Time, items []Item) bool {
 	l := b.leases[id]
 	switch {
+	case l != nil && l.worker != worker:
+		return false
+	case len(items) == 0:
+		return true
 	case l == nil:
-		l = &lease{id: id, worker: worker, deadline: deadline, urls: make(map[string]state, len(items)), index: -1}
+		l = &lease{id: id, worker: worker, deadline: deadline, open: make(map[string]uint64, len(items))}
 		b.leases[id] = l
 		heap.Push(&b.ends, l)
-	case l.worker != worker || l.urls == nil:
-		return false
-	}
-	if deadline.After(l.deadline) {
+	case deadline.After(l.deadline):
 		l.deadline = deadline
 		heap.Fix(&b.ends, l.index)
 	}
@@ -118,40 +102,41 @@ func (b *Book) Grant(id, worker string, deadline time.Time, items []Item) bool {
 		if _, twice := b.visits[it.Visit]; twice {
 			panic(fmt.Sprintf("BUG: the visit of %s is leased twice", it.URL))
 		}
-		if s, known := l.urls[it.URL]; known && s.kind == open {
+		if _, twice := l.open[it.URL]; twice {
 			panic(fmt.Sprintf("BUG: %s is open twice in one lease", it.URL))
 		}
-		l.urls[it.URL] = state{visit: it.Visit}
+		l.open[it.URL] = it.Visit
 		b.visits[it.Visit] = place{l, it.URL}
-		if l.open++; l.open == 1 {
-			b.counts.Leases++
-		}
 		b.workers[worker]++
 	}
 	return true
 }
 
-// Settle takes the result of a URL. With Yours it returns the URL's visit, which the caller ends.
-func (b *Book) Settle(now time.Time, id, url string) (visit uint64, a Answer) {
+// Settle takes the result of a URL, whose tag in the lease id is tag. With Yours it returns the URL's visit, which the caller ends.
+func (b *Book) Settle(now time.Time, id, url string, tag uint64) (visit uint64, a Answer) {
+	if b.settled.has(tag) {
+		return 0, Repeated
+	}
 	l := b.leases[id]
 	if l == nil || !now.Before(l.deadline) {
-		return 0, Ended
+		return 0, Unknown
 	}
-	if l.urls == nil {
-		return 0, Repeated
+	visit, ok := l.open[url]
+	if !ok {
+		return 0, Unknown
 	}
-	s, known := l.urls[url]
-	switch {
-	case !known:
-		return 0, Foreign
-	case s.kind == settled:
-		return 0, Repeated
-	case s.kind == takenBack:
-		return 0, Ended
-	}
+	b.close(l, url, visit)
+	b.Settled(tag)
+	return visit, Yours
+}
+
+// WasSettled reports whether a result with this tag counted of late.
+func (b *Book) WasSettled(tag uint64) bool { return b.settled.has(tag) }
+
+// Settled remembers a URL whose result counted. The caller has ended its visit, which was never in the Book.
+func (b *Book) Settled(tag uint64) {
 	b.counts.Settled++
-	b.close(l, url, s.visit, settled)
-	return s.visit, Yours
+	b.settled.add(tag)
 }
 
 // Withdraw takes an open URL back. It reports how long its lease would have lasted; false if it is not open.
@@ -161,25 +146,19 @@ func (b *Book) Withdraw(now time.Time, visit uint64) (left time.Duration, ok boo
 		return 0, false
 	}
 	left = p.lease.deadline.Sub(now)
-	b.close(p.lease, p.url, visit, takenBack)
+	b.close(p.lease, p.url, visit)
 	return left, true
 }
 
 // Expire ends the leases whose time is over and returns the visits of their open URLs.
 func (b *Book) Expire(now time.Time) (visits []uint64) {
 	for len(b.ends) > 0 && !now.Before(b.ends[0].deadline) {
-		l := heap.Pop(&b.ends).(*lease)
-		delete(b.leases, l.id)
-		if l.open > 0 {
-			b.counts.Expired++
+		l := b.ends[0]
+		b.counts.Expired++
+		for url, visit := range l.open {
+			visits = append(visits, visit)
+			b.close(l, url, visit) // the last one ends the lease
 		}
-		for _, s := range l.urls {
-			if s.kind == open {
-				visits = append(visits, s.visit)
-				b.forget(l, s.visit)
-			}
-		}
-		l.urls = nil
 	}
 	return visits
 }
@@ -195,48 +174,52 @@ func (b *Book) NextEnd() time.Time {
 // Counts returns the figures.
 func (b *Book) Counts() Counts {
 	c := b.counts
-	c.Workers, c.Open = len(b.workers), len(b.visits)
+	c.Workers, c.Leases, c.Open = len(b.workers), len(b.leases), len(b.visits)
 	return c
 }
 
-// close ends an open URL.
-func (b *Book) close(l *lease, url string, visit uint64, k kind) {
-	l.urls[url] = state{kind: k}
-	b.forget(l, visit)
-	if l.open > 0 {
-		return
-	}
-	for _, s := range l.urls {
-		if s.kind == takenBack {
-			return // a late result of it must be refused
-		}
-	}
-	l.urls = nil
-	b.remember(l)
-}
-
-func (b *Book) forget(l *lease, visit uint64) {
+// close ends an open URL, and with the last one its lease.
+func (b *Book) close(l *lease, url string, visit uint64) {
+	delete(l.open, url)
 	delete(b.visits, visit)
-	if l.open--; l.open == 0 {
-		b.counts.Leases--
-	}
 	if b.workers[l.worker]--; b.workers[l.worker] == 0 {
 		delete(b.workers, l.worker)
 	}
+	if len(l.open) == 0 {
+		heap.Remove(&b.ends, l.index)
+		delete(b.leases, l.id)
+	}
 }
 
-// remember keeps the id of a lease of which everything is settled.
-func (b *Book) remember(l *lease) {
-	b.done = append(b.done, l)
-	for len(b.done) > b.limits.Done {
-		old := b.done[0]
-		b.done[0] = nil
-		b.done = b.done[1:]
-		if old.index >= 0 {
-			heap.Remove(&b.ends, old.index)
-			delete(b.leases, old.id)
-		}
+// remembered is a set of the latest tags.
+type remembered struct {
+	set   map[uint64]struct{}
+	order []uint64 // a ring from next on, when it is full
+	next  int
+	most  int
+}
+
+func newRemembered(most int) remembered {
+	return remembered{set: map[uint64]struct{}{}, most: most}
+}
+
+func (r *remembered) has(tag uint64) bool {
+	_, ok := r.set[tag]
+	return ok
+}
+
+func (r *remembered) add(tag uint64) {
+	if r.has(tag) {
+		return
 	}
+	r.set[tag] = struct{}{}
+	if len(r.order) < r.most {
+		r.order = append(r.order, tag)
+		return
+	}
+	delete(r.set, r.order[r.next])
+	r.order[r.next] = tag
+	r.next = (r.next + 1) % r.most
 }
 
 // byDeadline is a heap of leases, the first to end first.
@@ -262,6 +245,5 @@ func (h *byDeadline) Pop() any {
 	l := (*h)[last]
 	(*h)[last] = nil
 	*h = (*h)[:last]
-	l.index = -1
 	return l
 }

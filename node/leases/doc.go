@@ -12,14 +12,13 @@
 //	Withdraw  the node takes an open URL back, because its partition moves or the node stops
 //	Expire    the time of a lease is over: what is open is taken back
 //
-// A lease lasts until its time is over, even when all of its URLs are settled: until then a
-// result that is sent twice is known as a repetition, and not refused. A lease of which everything is
-// settled is remembered by its id alone.
+// A lease is forgotten when none of its URLs is open any more. What was settled is remembered by its tag, a number that the caller makes of the lease's id and the URL, so that a
+// result that is sent twice is known as a repetition.
 //
 // # Bounds
 //
-// Limits.Open URLs are open at most, Limits.PerWorker of one worker, and Limits.Done leases are remembered of which everything is settled.
-// A repetition that comes after that is refused, which costs the worker nothing: its results counted before.
+// Limits.Open URLs are open at most, Limits.PerWorker of one worker, and Limits.Settled URLs are remembered as settled, the latest.
+// A repetition that comes after that is refused, which costs the worker nothing: its result counted before.
 //
 // [Line] is the line of those who wait for URLs: long polls.
 package leases

@@ -2,6 +2,7 @@ package leases
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -12,7 +13,18 @@ var t0 = time.Unix(1_000, 0)
 
 func at(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Second) }
 
-var limits = Limits{Open: 10, PerWorker: 6, Done: 2}
+var limits = Limits{Open: 10, PerWorker: 6, Settled: 2}
+
+// tagOf is any hash.
+func tagOf(id, url string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id + "|" + url))
+	return h.Sum64()
+}
+
+func settle(b *Book, now time.Time, id, url string) (uint64, Answer) {
+	return b.Settle(now, id, url, tagOf(id, url))
+}
 
 // TestScript follows one lease through everything that can become of its URLs.
 func TestScript(t *testing.T) {
@@ -40,20 +52,20 @@ func TestScript(t *testing.T) {
 	}{
 		{"l1", "a", 1, Yours},
 		{"l1", "a", 0, Repeated},
-		{"l1", "b", 0, Ended},
-		{"l1", "x", 0, Foreign},
-		{"l2", "a", 0, Ended},
+		{"l1", "b", 0, Unknown},
+		{"l1", "x", 0, Unknown},
+		{"l2", "a", 0, Unknown},
 		{"l1", "c", 3, Yours},
 	} {
-		if visit, a := b.Settle(at(5), step.id, step.url); visit != step.visit || a != step.want {
+		if visit, a := settle(b, at(5), step.id, step.url); visit != step.visit || a != step.want {
 			t.Errorf("%s of %s: visit %d, %v; want %d, %v", step.url, step.id, visit, a, step.visit, step.want)
 		}
 	}
 	if got := b.Expire(at(9)); len(got) != 0 || !b.NextEnd().Equal(at(10)) {
 		t.Errorf("expired early: %v; next end %v", got, b.NextEnd())
 	}
-	if _, a := b.Settle(at(10), "l1", "d"); a != Ended {
-		t.Errorf("a result at the deadline is %v, want ended", a)
+	if _, a := settle(b, at(10), "l1", "d"); a != Unknown {
+		t.Errorf("a result at the deadline is %v, want unknown", a)
 	}
 	if got := b.Expire(at(10)); !slices.Equal(got, []uint64{4}) {
 		t.Errorf("expired %v, want visit 4", got)
@@ -66,25 +78,39 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestDoneLeasesAreRemembered: a result sent again is known until the lease's time is over, for as many leases as the limit says.
-func TestDoneLeasesAreRemembered(t *testing.T) {
+// TestSettledAreRemembered: a result sent again is known, for as many URLs as the limit says and beyond the lease's end. Nothing else of the
+// lease is: not its other URLs, and not the URL in another lease.
+func TestSettledAreRemembered(t *testing.T) {
 	t.Parallel()
 	b := NewBook(limits)
 	for i := range 3 {
 		id := fmt.Sprint("l", i)
 		b.Grant(id, "w", at(10+i), []Item{{"a", uint64(i + 1)}})
-		b.Settle(at(i), id, "a")
+		settle(b, at(i), id, "a")
 	}
-	for id, want := range map[string]Answer{"l0": Ended, "l1": Repeated, "l2": Repeated} {
-		if _, a := b.Settle(at(5), id, "a"); a != want {
-			t.Errorf("%s: %v, want %v", id, a, want)
+	for _, c := range []struct {
+		id, url string
+		want    Answer
+	}{{"l0", "a", Unknown}, {"l1", "a", Repeated}, {"l2", "a", Repeated}, {"l1", "b", Unknown}, {"l3", "a", Unknown}} {
+		for _, now := range []time.Time{at(5), at(500)} {
+			if _, a := settle(b, now, c.id, c.url); a != c.want {
+				t.Errorf("%s of %s: %v, want %v", c.url, c.id, a, c.want)
+			}
 		}
 	}
-	if b.Grant("l1", "w", at(20), []Item{{"b", 9}}) || b.Grant("l2", "other", at(20), nil) {
-		t.Error("a lease that was settled, or is another worker's, was extended")
+	b.Settled(tagOf("elsewhere", "a"))
+	if _, a := settle(b, at(5), "elsewhere", "a"); a != Repeated || !b.WasSettled(tagOf("elsewhere", "a")) || b.Counts().Settled != 4 {
+		t.Errorf("a URL that was settled without a lease here: %v, %+v", a, b.Counts())
 	}
-	if got := b.Expire(at(12)); len(got) != 0 || len(b.leases) != 0 || b.Counts().Expired != 0 {
-		t.Errorf("expired %v, %d leases left, counts %+v", got, len(b.leases), b.Counts())
+	if len(b.leases) != 0 || !b.NextEnd().IsZero() {
+		t.Errorf("%d leases without an open URL are left", len(b.leases))
+	}
+	b.Grant("l9", "w", at(20), []Item{{"a", 9}})
+	if b.Grant("l9", "other", at(20), []Item{{"b", 10}}) {
+		t.Error("a lease of another worker was extended")
+	}
+	if n := len(b.settled.order); n != limits.Settled || len(b.settled.set) != n {
+		t.Errorf("%d and %d are remembered, want %d", n, len(b.settled.set), limits.Settled)
 	}
 }
 
@@ -96,7 +122,7 @@ func TestLeaseGrows(t *testing.T) {
 	b.Grant("l", "w", at(12), []Item{{"b", 2}})
 	b.Withdraw(at(1), 1)
 	b.Grant("l", "w", at(11), []Item{{"a", 3}})
-	if visit, a := b.Settle(at(11), "l", "a"); visit != 3 || a != Yours {
+	if visit, a := settle(b, at(11), "l", "a"); visit != 3 || a != Yours {
 		t.Errorf("visit %d, %v; want 3, yours", visit, a)
 	}
 	if got := b.Expire(at(12)); !slices.Equal(got, []uint64{2}) {
@@ -110,7 +136,7 @@ func TestEachVisitEndsOnce(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		b := NewBook(Limits{Open: 30, PerWorker: 15, Done: 1 + r.IntN(4)})
+		b := NewBook(Limits{Open: 30, PerWorker: 15, Settled: 1 + r.IntN(4)})
 		now, last, ended := t0, uint64(0), map[uint64]int{}
 		granted := map[string][]Item{}
 		end := func(visits ...uint64) {
@@ -145,7 +171,7 @@ func TestEachVisitEndsOnce(t *testing.T) {
 			default:
 				if list := granted[id]; len(list) > 0 {
 					it := list[r.IntN(len(list))]
-					if v, a := b.Settle(now, id, it.URL); a == Yours {
+					if v, a := settle(b, now, id, it.URL); a == Yours {
 						end(v)
 					}
 				}

@@ -25,8 +25,8 @@ const (
 	MaxOpen = 16_384
 	// MaxOpenPerWorker bounds the leased URLs of one worker at one node.
 	MaxOpenPerWorker = 4 * crawl.MaxLeaseBatch
-	// maxDone bounds the settled leases that are remembered.
-	maxDone = 65_536
+	// maxSettled bounds the settled URLs that are remembered, about 30 bytes each.
+	maxSettled = 524_288
 	// settlers is how many results are written at a time.
 	settlers = 512
 )
@@ -34,15 +34,18 @@ const (
 // Source is the dispatcher.
 type Source interface {
 	pipeline.Source
-	// Reserve writes that the visits' hosts must not be requested before until, whoever holds them then.
-	Reserve(ctx context.Context, visits []crawl.Visit, until func(crawl.Visit) time.Time) (kept []bool, err error)
+	// Reserve writes that the visits' hosts must not be requested until their holds end, whoever has them then.
+	Reserve(ctx context.Context, visits []crawl.Visit, hold func(*crawl.Visit) crawl.LeaseHold) (kept []bool, err error)
+	// Adopt opens visits for those of the claims that Reserve wrote, here or at an earlier holder, and that nobody has used since. Others
+	// have the ID 0. After crawl.ErrMoving it may open more later.
+	Adopt(ctx context.Context, claims []crawl.LeaseClaim) (visits []crawl.Visit, err error)
 }
 
 // Pages ends visits. *pipeline.Pipeline does.
 type Pages interface {
 	Answered(v crawl.Visit, r pipeline.Report) *pipeline.Settlement
 	Settle(ctx context.Context, s *pipeline.Settlement) error
-	Return(ctx context.Context, v crawl.Visit, asked bool, after time.Duration, failed bool, reason string) error
+	Return(ctx context.Context, v crawl.Visit, asked bool, held pipeline.Held, failed bool, reason string) error
 }
 
 // Options are the parts of a Desk. All are required but Copied.
@@ -51,6 +54,8 @@ type Options struct {
 	// Copied waits until what was stored in the partitions is on the disks of their in-sync sets, and says of each whether it is. It
 	// begins before the storing: it returns the function that waits. Nil: there are no replicas.
 	Copied func([]crawl.Partition) func(context.Context) func(crawl.Partition) bool
+	// Partition is a host's.
+	Partition func(crawl.Host) crawl.Partition
 	// Lease is how long a lease lasts.
 	Lease time.Duration
 }
@@ -71,19 +76,20 @@ type Desk struct {
 
 	ends     sync.WaitGroup // visits in open, or being ended
 	settling chan struct{}
+	adopting sync.Mutex // held while claims are looked up, so that of a result that comes twice at once one counts
 }
 
 // visit is one that was handed out.
 type visit struct {
 	crawl.Visit
 	unwatch func() bool
-	leased  bool
+	lease   crawl.LeaseTag // 0: no worker knows of it yet
 }
 
 // NewDesk makes a Desk, which gives out nothing before Use.
 func NewDesk(o Options) *Desk {
 	return &Desk{
-		o: o, book: leases.NewBook(leases.Limits{Open: MaxOpen, PerWorker: MaxOpenPerWorker, Done: maxDone}),
+		o: o, book: leases.NewBook(leases.Limits{Open: MaxOpen, PerWorker: MaxOpenPerWorker, Settled: maxSettled}),
 		waits: map[*leases.Waiter]chan struct{}{}, open: map[uint64]*visit{}, demand: demand{coming: map[uint64]struct{}{}}, tell: make(chan struct{}, 1),
 		settling: make(chan struct{}, settlers),
 	}
@@ -148,7 +154,7 @@ func (d *Desk) turn(now time.Time) time.Time {
 	for _, v := range over {
 		go func() { // each waits for a write; ends counts them
 			defer d.ends.Done()
-			d.note(d.pages.Return(context.Background(), v.Visit, true, 0, true, "its worker's lease ended without a result"))
+			d.note(d.pages.Return(context.Background(), v.Visit, true, pipeline.Held{}, true, "its worker's lease ended without a result"))
 		}()
 	}
 	return next
@@ -237,11 +243,11 @@ func (d *Desk) takenBack(id uint64) {
 	left, _ := d.book.Withdraw(time.Now(), id)
 	d.mu.Unlock()
 	defer d.ends.Done()
-	after := time.Duration(0)
-	if v.leased {
-		after = withMargin(left)
+	held := pipeline.Held{Lease: v.lease}
+	if v.lease != 0 {
+		held.For = withMargin(left)
 	}
-	d.note(d.pages.Return(context.Background(), v.Visit, v.leased, after, false, "the node gave it up while a worker had it"))
+	d.note(d.pages.Return(context.Background(), v.Visit, v.lease != 0, held, false, "the node gave it up while a worker had it"))
 }
 
 // withMargin is how long nobody may request a host whose lease lasts for d, by another clock.

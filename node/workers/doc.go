@@ -19,8 +19,11 @@
 // # What survives
 //
 // Before a worker gets a URL, it is on the disks of the partition's in-sync set that the URL's host must not be requested
-// until the lease is over (Hold). So a host never has two crawlers, whichever nodes are killed. The lease itself is in memory: after
-// its node was killed or its partition has moved, results are refused (410), and the URL is fetched again.
+// until the lease is over (Hold), and for which lease and URL that is (crawl.TagOf). So a host never has two crawlers, whichever nodes are killed. The rest
+// of the lease is in memory. When its node was killed or its partition has moved, a result is unknown to the Book of the node that has the partition
+// now; that node looks into the host's state and opens a visit for the URL, if it is still held for this lease (Source.Adopt).
+//
+// A lease's id is opaque to workers. It has a random part, and the second of its end: results that no node answers for are refused after it (leaseOver).
 //
 // # Queues
 //

@@ -2,8 +2,6 @@ package workers
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -39,6 +37,8 @@ type Cluster struct {
 	Call  func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error)
 	Ready func() error
 	Desk  func() *Desk
+	// Lease is how long leases last.
+	Lease time.Duration
 	// State is the crawl's, with its user agent.
 	State func() (state, userAgent string)
 	// Add stores URLs that programs have found.
@@ -71,9 +71,7 @@ func (f *Front) NextURLs(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLe
 }
 
 func (f *Front) next(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLease, error) {
-	var raw [16]byte
-	_, _ = rand.Read(raw[:]) // it never fails
-	b := batch{id: hex.EncodeToString(raw[:]), worker: q.Worker, most: q.Most, lease: crawl.WorkerLease{URLs: []crawl.LeasedURL{}}}
+	b := batch{id: newLeaseID(time.Now().Add(f.cluster.Lease)), worker: q.Worker, most: q.Most, lease: crawl.WorkerLease{URLs: []crawl.LeasedURL{}}}
 	until := time.Now().Add(min(max(q.Wait, 0), MaxPatience))
 	for wait := firstWait; ; wait = min(2*wait, longestRound) {
 		others := f.cluster.Others()
@@ -169,6 +167,10 @@ func (f *Front) SettleURLs(ctx context.Context, r crawl.WorkerResults) (crawl.Re
 	for to, results := range by {
 		calls.Go(func() {
 			report, err := f.settleAt(ctx, to, r.LeaseID, results)
+			if err != nil && leaseOver(r.LeaseID, time.Now()) {
+				// Nobody can say, and nobody gives the host away before the lease is over: so long the worker has tried.
+				report.Ended, err = len(results)-report.Processed, nil
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			sum.Add(report)

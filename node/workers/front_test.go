@@ -67,7 +67,7 @@ func TestBatchOfAllNodes(t *testing.T) {
 	t.Parallel()
 	f, c, worlds := cluster(t)
 	l, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 10, Wait: 20 * time.Second})
-	if err != nil || len(l.URLs) != 3 || l.URLs[0].Host != "a.test" || len(l.LeaseID) != 32 || l.LeaseSeconds > 60 || l.LeaseSeconds < 50 || l.CrawlState != crawl.CrawlRunning || l.UserAgent != "agent" {
+	if err != nil || len(l.URLs) != 3 || l.URLs[0].Host != "a.test" || leaseOver(l.LeaseID, time.Now()) || l.LeaseSeconds > 60 || l.LeaseSeconds < 50 || l.CrawlState != crawl.CrawlRunning || l.UserAgent != "agent" {
 		t.Fatalf("%+v, %v", l, err)
 	}
 	elsewhere := c.at("b")
@@ -109,6 +109,45 @@ func TestNodeIsDown(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	worlds["b"].became("settled 200", "http://b.test/")
+}
+
+// TestResultsFollowThePartition: results count at the node that has the URL by now, and are to be sent again while nobody has it; when the lease is
+// over they are refused.
+func TestResultsFollowThePartition(t *testing.T) {
+	t.Parallel()
+	f, c, worlds := cluster(t)
+	l, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 10, Wait: 20 * time.Second})
+	if err != nil || len(l.URLs) != 3 {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	sent := crawl.WorkerResults{LeaseID: l.LeaseID, Results: []crawl.WorkerResult{result("http://a.test/", 200), result("http://b.test/", 200)}}
+	of := ring.PartitionOf("b.test", partitions)
+	c.down["b"], c.hosts[of] = true, ""
+	if r, err := f.SettleURLs(t.Context(), sent); err == nil || errors.Is(err, crawl.ErrLeaseEnded) || r.Processed != 1 {
+		t.Errorf("nobody has it: %+v, %v", r, err)
+	}
+	c.hosts[of] = "c"
+	w := worlds["c"]
+	w.mu.Lock()
+	w.moving = crawl.ErrMoving
+	w.mu.Unlock()
+	if r, err := f.SettleURLs(t.Context(), sent); err == nil || errors.Is(err, crawl.ErrLeaseEnded) || r.Processed != 1 {
+		t.Errorf("c does not have it yet: %+v, %v", r, err)
+	}
+	w.mu.Lock()
+	w.moving, w.adoptable["http://b.test/"] = nil, crawl.TagOf(l.LeaseID, "http://b.test/")
+	w.mu.Unlock()
+	for range 2 {
+		if r, err := f.SettleURLs(t.Context(), sent); err != nil || r.Processed != 2 || r.Ended != 0 {
+			t.Errorf("c has it: %+v, %v", r, err)
+		}
+	}
+	w.became("settled 200", "http://b.test/")
+	c.hosts[of] = ""
+	sent.LeaseID = newLeaseID(time.Now().Add(-2 * overAfter))
+	if _, err := f.SettleURLs(t.Context(), sent); !errors.Is(err, crawl.ErrLeaseEnded) {
+		t.Errorf("an old lease: %v", err)
+	}
 }
 
 // TestFrontWaits: a call without URLs ends with its wait, and one whose worker has too many at once.

@@ -6,6 +6,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/node/leases"
+	"crawlnode/pipeline"
 )
 
 // copyPatience bounds the wait for the replicas before URLs are given to a worker.
@@ -80,7 +81,7 @@ func (d *Desk) giveBack(visits []crawl.Visit) {
 		gone := d.remove(v.ID)
 		d.mu.Unlock()
 		if gone != nil {
-			d.note(d.pages.Return(context.Background(), v, false, 0, false, "no worker takes it any more"))
+			d.note(d.pages.Return(context.Background(), v, false, pipeline.Held{}, false, "no worker takes it any more"))
 			d.ends.Done()
 		}
 	}
@@ -89,7 +90,7 @@ func (d *Desk) giveBack(visits []crawl.Visit) {
 // grant makes the visits part of a lease, once it is safe that nobody else requests their hosts.
 func (d *Desk) grant(ctx context.Context, id, worker string, visits []crawl.Visit) (Grant, error) {
 	deadline := time.Now().Add(d.o.Lease)
-	safe, err := d.hold(context.WithoutCancel(ctx), visits, deadline)
+	safe, err := d.hold(context.WithoutCancel(ctx), id, visits, deadline)
 	if err != nil {
 		d.giveBack(visits)
 		return Grant{}, err
@@ -104,7 +105,7 @@ func (d *Desk) grant(ctx context.Context, id, worker string, visits []crawl.Visi
 		case !safe[i], !d.book.Grant(id, worker, deadline, []leases.Item{{URL: v.Item.URL.String(), Visit: v.ID}}):
 			unsafe = append(unsafe, v)
 		default:
-			o.leased = true
+			o.lease = crawl.TagOf(id, v.Item.URL.String())
 			g.URLs = append(g.URLs, leasedURL(&v))
 		}
 	}
@@ -116,20 +117,12 @@ func (d *Desk) grant(ctx context.Context, id, worker string, visits []crawl.Visi
 }
 
 // hold makes it durable that nobody requests the hosts of the visits before the lease is over, and says for which it is.
-func (d *Desk) hold(ctx context.Context, visits []crawl.Visit, deadline time.Time) (safe []bool, err error) {
-	copied := func(context.Context) func(crawl.Partition) bool { return func(crawl.Partition) bool { return true } }
-	if d.o.Copied != nil {
-		ps, known := make([]crawl.Partition, 0, len(visits)), make(map[crawl.Partition]bool, len(visits))
-		for _, v := range visits {
-			if !known[v.Partition] {
-				known[v.Partition] = true
-				ps = append(ps, v.Partition)
-			}
-		}
-		copied = d.o.Copied(ps)
-	}
+func (d *Desk) hold(ctx context.Context, id string, visits []crawl.Visit, deadline time.Time) (safe []bool, err error) {
+	copied := d.copied(visits)
 	until := time.Now().Add(withMargin(time.Until(deadline)))
-	safe, err = d.o.Source.Reserve(ctx, visits, func(v crawl.Visit) time.Time { return until.Add(v.Gap) })
+	safe, err = d.o.Source.Reserve(ctx, visits, func(v *crawl.Visit) crawl.LeaseHold {
+		return crawl.LeaseHold{Until: until.Add(v.Gap), Lease: crawl.TagOf(id, v.Item.URL.String())}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +133,22 @@ func (d *Desk) hold(ctx context.Context, visits []crawl.Visit, deadline time.Tim
 		safe[i] = safe[i] && is(v.Partition)
 	}
 	return safe, nil
+}
+
+// copied notes the partitions of visits before something is stored in them. The function that it returns waits until that is on the disks of
+// their in-sync sets, and says of which it is.
+func (d *Desk) copied(visits []crawl.Visit) func(context.Context) func(crawl.Partition) bool {
+	if d.o.Copied == nil {
+		return func(context.Context) func(crawl.Partition) bool { return func(crawl.Partition) bool { return true } }
+	}
+	ps, known := make([]crawl.Partition, 0, len(visits)), make(map[crawl.Partition]bool, len(visits))
+	for i := range visits {
+		if p := visits[i].Partition; !known[p] {
+			known[p] = true
+			ps = append(ps, p)
+		}
+	}
+	return d.o.Copied(ps)
 }
 
 // leasedURL is a visit as a worker sees it.

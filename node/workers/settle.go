@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base32"
 	"encoding/hex"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -13,48 +14,134 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/node/leases"
 	"crawlnode/pipeline"
+	"crawlnode/web/urlnorm"
 )
 
-// Settle takes the results of a lease's URLs of this node, whose URLs are canonical. It returns when what counts is in the
-// frontier.
-func (d *Desk) Settle(ctx context.Context, id string, results []crawl.WorkerResult) (crawl.ResultsReport, error) {
-	var report crawl.ResultsReport
+// errNotCopied says that a replica is late.
+var errNotCopied = errors.New("the results are stored here, and not yet on all replicas: send them again")
+
+// settled is a result that counts, and its visit.
+type settled struct {
+	visits  []crawl.Visit
+	results []*crawl.WorkerResult // of the visits
+}
+
+// Settle takes the results of a lease's URLs, which are canonical and of partitions that this node holds. It returns when what counts is in the
+// frontier, here and at the replicas. With an error some may count; sending all of them again is harmless.
+//
+// A URL that is not open here may have been leased by the node that had its partition before. Then its host's state says so.
+func (d *Desk) Settle(ctx context.Context, id string, results []crawl.WorkerResult) (report crawl.ResultsReport, err error) {
 	ctx = context.WithoutCancel(ctx) // a page that was fetched is kept, whoever waits for the answer
-	var writing sync.WaitGroup
-	defer writing.Wait()
+	own, strange, err := d.take(id, results, &report)
+	if err != nil {
+		return report, err
+	}
+	defer d.ends.Done() // take has added it
+	err = d.write(ctx, own, &report)
+	if len(strange) > 0 {
+		adopted, unsure := d.adopt(ctx, id, strange, &report)
+		err = errors.Join(err, unsure, d.write(ctx, adopted, &report))
+	}
+	return report, errors.Join(err, d.failed())
+}
+
+// take ends the leases of those URLs that are open here, and returns the results that the Book does not know. It counts this call among the ends.
+func (d *Desk) take(id string, results []crawl.WorkerResult, report *crawl.ResultsReport) (own settled, strange []*crawl.WorkerResult, err error) {
+	tags := make([]crawl.LeaseTag, len(results))
 	for i := range results {
-		r := &results[i]
-		d.mu.Lock()
-		now := time.Now()
-		visitID, answer := d.book.Settle(now, id, r.URL)
-		var v *visit
-		if answer == leases.Yours {
-			v = d.remove(visitID)
-		}
-		d.mu.Unlock()
-		switch answer {
+		tags[i] = crawl.TagOf(id, results[i].URL)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || d.pages == nil {
+		return own, nil, errClosed
+	}
+	d.ends.Add(1)
+	now := time.Now()
+	for i := range results {
+		switch visit, answer := d.book.Settle(now, id, results[i].URL, uint64(tags[i])); answer {
 		case leases.Yours:
+			own.add(d.remove(visit).Visit, &results[i])
+			d.ends.Done() // the call stands for it
+			report.Processed++
 		case leases.Repeated:
 			report.Processed++
-			continue
 		default:
-			report.Ended++
-			continue
+			strange = append(strange, &results[i])
 		}
-		report.Processed++
-		s := d.pages.Answered(v.Visit, reportOf(r, d.o.Lease))
-		if s.Retried() {
+	}
+	return own, strange, nil
+}
+
+func (s *settled) add(v crawl.Visit, r *crawl.WorkerResult) {
+	s.visits, s.results = append(s.visits, v), append(s.results, r)
+}
+
+// adopt opens visits for results of URLs that were leased by somebody else. What is left has ended, unless there is an error.
+func (d *Desk) adopt(ctx context.Context, id string, results []*crawl.WorkerResult, report *crawl.ResultsReport) (adopted settled, err error) {
+	d.adopting.Lock()
+	defer d.adopting.Unlock()
+	var claims []crawl.LeaseClaim
+	var of []*crawl.WorkerResult
+	d.mu.Lock()
+	for _, r := range results {
+		u, err := urlnorm.Parse(r.URL)
+		tag := crawl.TagOf(id, r.URL)
+		switch {
+		case err != nil:
+			report.Ended++
+		case d.book.WasSettled(uint64(tag)): // by another call, a moment ago
+			report.Processed++
+		default:
+			claims = append(claims, crawl.LeaseClaim{Partition: d.o.Partition(crawl.Host(u.Host())), URL: u, Lease: tag})
+			of = append(of, r)
+		}
+	}
+	d.mu.Unlock()
+	visits, err := d.o.Source.Adopt(ctx, claims)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, v := range visits {
+		switch {
+		case v.ID != 0:
+			d.book.Settled(uint64(claims[i].Lease))
+			adopted.add(v, of[i])
+			report.Processed++
+		case err == nil:
+			report.Ended++
+		}
+	}
+	return adopted, err
+}
+
+// write ends the visits with their results.
+func (d *Desk) write(ctx context.Context, s settled, report *crawl.ResultsReport) error {
+	if len(s.visits) == 0 {
+		return nil
+	}
+	copied := d.copied(s.visits)
+	var writing sync.WaitGroup
+	for i, v := range s.visits {
+		end := d.pages.Answered(v, reportOf(s.results[i], d.o.Lease))
+		if end.Retried() {
 			report.RetriesScheduled++
 		}
 		d.settling <- struct{}{}
 		writing.Go(func() {
-			defer d.ends.Done()
 			defer func() { <-d.settling }()
-			d.note(d.pages.Settle(ctx, s))
+			d.note(d.pages.Settle(ctx, end))
 		})
 	}
 	writing.Wait()
-	return report, d.failed()
+	ctx, cancel := context.WithTimeout(ctx, copyPatience)
+	defer cancel()
+	is := copied(ctx)
+	for i := range s.visits {
+		if !is(s.visits[i].Partition) {
+			return errNotCopied
+		}
+	}
+	return nil
 }
 
 // reportOf translates a result. A worker says what it likes, so times are bounded by what is possible.

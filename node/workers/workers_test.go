@@ -29,15 +29,18 @@ type world struct {
 	waits    map[string]time.Duration
 	held     map[crawl.Host]time.Time
 	refuses  bool // Reserve keeps nothing
-	broken   error
-	last     uint64
+	// adoptable are URLs that another node has leased; moving is Adopt's error.
+	adoptable map[string]crawl.LeaseTag
+	moving    error
+	broken    error
+	last      uint64
 }
 
 func newWorld(t *testing.T, lease time.Duration) *world {
 	t.Helper()
 	w := &world{t: t, ready: make(chan struct{}), contexts: map[uint64]context.CancelCauseFunc{}, ctxs: map[uint64]context.Context{},
-		ended: map[string][]string{}, waits: map[string]time.Duration{}, held: map[crawl.Host]time.Time{}}
-	w.desk = NewDesk(Options{Source: w, Lease: lease})
+		ended: map[string][]string{}, waits: map[string]time.Duration{}, held: map[crawl.Host]time.Time{}, adoptable: map[string]crawl.LeaseTag{}}
+	w.desk = NewDesk(Options{Source: w, Lease: lease, Partition: func(crawl.Host) crawl.Partition { return 7 }})
 	w.desk.Use(w)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -137,15 +140,35 @@ func (w *world) note(v crawl.Visit, what string) error {
 	return w.broken
 }
 
-func (w *world) Reserve(_ context.Context, visits []crawl.Visit, until func(crawl.Visit) time.Time) ([]bool, error) {
+func (w *world) Reserve(_ context.Context, visits []crawl.Visit, hold func(*crawl.Visit) crawl.LeaseHold) ([]bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	kept := make([]bool, len(visits))
 	for i, v := range visits {
-		w.held[v.Host] = until(v)
+		w.held[v.Host] = hold(&v).Until
 		kept[i] = !w.refuses
 	}
 	return kept, nil
+}
+
+// Adopt opens visits for what the test has put into w.adoptable.
+func (w *world) Adopt(_ context.Context, claims []crawl.LeaseClaim) ([]crawl.Visit, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	visits := make([]crawl.Visit, len(claims))
+	for i, c := range claims {
+		if c.Partition != 7 {
+			return visits, fmt.Errorf("partition %d of %s", c.Partition, c.URL)
+		}
+		if w.adoptable[c.URL.String()] != c.Lease || c.Lease == 0 {
+			continue
+		}
+		delete(w.adoptable, c.URL.String())
+		w.last++
+		visits[i] = crawl.Visit{ID: w.last, Lease: crawl.Lease{Partition: c.Partition, Host: crawl.Host(c.URL.Host()), Item: crawl.Item{URL: c.URL}}}
+		w.ctxs[w.last], w.contexts[w.last] = context.WithCancelCause(context.Background())
+	}
+	return visits, w.moving
 }
 
 // answered remembers which visit a Settlement is of: the pipeline's own are opaque.
@@ -175,9 +198,9 @@ func (w *world) Settle(_ context.Context, s *pipeline.Settlement) error {
 	return w.note(v, fmt.Sprintf("settled %d", status))
 }
 
-func (w *world) Return(_ context.Context, v crawl.Visit, asked bool, after time.Duration, failed bool, _ string) error {
+func (w *world) Return(_ context.Context, v crawl.Visit, asked bool, held pipeline.Held, failed bool, _ string) error {
 	w.mu.Lock()
-	w.waits[v.Item.URL.String()] = after
+	w.waits[v.Item.URL.String()] = held.For
 	w.mu.Unlock()
 	return w.note(v, fmt.Sprintf("returned asked=%v failed=%v", asked, failed))
 }
@@ -296,6 +319,58 @@ func TestTakenBack(t *testing.T) {
 	if r, _ := w.desk.Settle(t.Context(), "lease-of-w", []crawl.WorkerResult{result("http://a.test/", 200)}); r.Ended != 1 {
 		t.Errorf("%+v", r)
 	}
+}
+
+// TestAdopted: of a URL that another node has leased one result counts, however many come at once.
+func TestAdopted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Minute)
+	const u = "http://a.test/"
+	w.mu.Lock()
+	w.adoptable[u] = crawl.TagOf("l", u)
+	w.mu.Unlock()
+	settle := func(id string) crawl.ResultsReport {
+		r, err := w.desk.Settle(t.Context(), id, []crawl.WorkerResult{result(u, 200)})
+		if err != nil {
+			t.Error(err)
+		}
+		return r
+	}
+	if r := settle("of another"); r != (crawl.ResultsReport{Ended: 1}) {
+		t.Errorf("another lease: %+v", r)
+	}
+	var calls sync.WaitGroup
+	for range 8 {
+		calls.Go(func() {
+			if r := settle("l"); r != (crawl.ResultsReport{Processed: 1}) {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+	calls.Wait()
+	w.became("settled 200", u)
+	if c := w.desk.Counts(); c.Settled != 1 || c.Open != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestResultsNotCopied: a result that a replica may not have is to be sent again, and counts once.
+func TestResultsNotCopied(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Minute)
+	w.add("http://a.test/")
+	w.next("w", 1, 20*time.Second)
+	w.desk.o.Copied = func([]crawl.Partition) func(context.Context) func(crawl.Partition) bool {
+		return func(context.Context) func(crawl.Partition) bool { return func(crawl.Partition) bool { return false } }
+	}
+	sent := []crawl.WorkerResult{result("http://a.test/", 200)}
+	if r, err := w.desk.Settle(t.Context(), "lease-of-w", sent); !errors.Is(err, errNotCopied) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if r, err := w.desk.Settle(t.Context(), "lease-of-w", sent); err != nil || r.Processed != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	w.became("settled 200", "http://a.test/")
 }
 
 // TestNotHeld: what could not be made safe is not given to anybody.
