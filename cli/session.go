@@ -129,7 +129,7 @@ func (s *session) runAll(ctx context.Context) error {
 	if s.frontier != nil {
 		s.log.Info("the frontier is served by the URLFrontier protocol", "addr", s.frontier.Addr().String())
 		wg.Go(func() {
-			o := urlfrontier.Options{Access: s.node.Access(), TLS: s.node.APITLS(), Logger: s.log}
+			o := urlfrontier.Options{Access: s.node.Access(), TLS: s.node.APITLS(), Logger: s.log, SetLevel: s.level.Set}
 			if err := urlfrontier.New(s.node, o).Serve(around, s.frontier); err != nil {
 				s.log.Error("the listener of --frontier-addr failed", "error", err)
 			}

@@ -57,6 +57,7 @@ type Sample struct {
 	Index    Index
 	Upload   Upload
 	Render   Render
+	Workers  Workers
 
 	// Archive, derived outputs and disk.
 	WARCFiles         int64 // gauge
@@ -112,6 +113,11 @@ type Upload struct {
 	Queued, Bytes *int64
 	Behind        *float64 // seconds
 	Failed        int64
+}
+
+// Workers are the programs that fetch for this node. Active, Leases and URLs are gauges.
+type Workers struct {
+	Active, Leases, URLs, Expired, Results int64
 }
 
 // Render is the browser of this node; nil is not known: no page is shown to one.

@@ -64,7 +64,7 @@ func known[N int64 | float64](field func(*Sample) *N) func(*Sample) (float64, bo
 
 // singles are all metrics without labels.
 func singles() []single {
-	return slices.Concat(engineSingles(), revisitSingles(), indexSingles(), uploadSingles(), renderSingles(), nodeSingles())
+	return slices.Concat(engineSingles(), revisitSingles(), indexSingles(), uploadSingles(), renderSingles(), workerSingles(), nodeSingles())
 }
 
 // engineSingles are the figures of fetching and of the frontier.
@@ -137,6 +137,17 @@ func renderSingles() []single {
 		{"render_restarts_total", "Browsers that were started after the first one.", counter, count(func(s *Sample) int64 { return s.Render.Restarts })},
 		{"render_refused_requests_total", "Requests of pages in the browser that were refused.", counter, count(func(s *Sample) int64 { return s.Render.Refused })},
 		{"render_cache_hits_total", "Requests of pages in the browser that were answered without a request to a web server.", counter, count(func(s *Sample) int64 { return s.Render.Hits })},
+	}
+}
+
+// workerSingles are the figures of programs that fetch for the cluster.
+func workerSingles() []single {
+	return []single{
+		{"workers_active", "Workers that have a URL of this node without a result.", gauge, count(func(s *Sample) int64 { return s.Workers.Active })},
+		{"workers_leases", "Leases with a URL of this node without a result.", gauge, count(func(s *Sample) int64 { return s.Workers.Leases })},
+		{"workers_leased_urls", "URLs of this node that workers have without a result.", gauge, count(func(s *Sample) int64 { return s.Workers.URLs })},
+		{"workers_expired_total", "Leases that ended with a URL of this node without a result.", counter, count(func(s *Sample) int64 { return s.Workers.Expired })},
+		{"workers_results_total", "Results of URLs of this node that counted.", counter, count(func(s *Sample) int64 { return s.Workers.Results })},
 	}
 }
 

@@ -74,6 +74,23 @@ func TestWriteStatusOfRevisits(t *testing.T) {
 	}
 }
 
+// TestWriteStatusOfWorkers shows them once one has asked.
+func TestWriteStatusOfWorkers(t *testing.T) {
+	t.Parallel()
+	for want, w := range map[string]crawl.WorkersStatus{
+		"workers     3 with 1,200 URLs in 12 leases; 5 leases ended without a result": {Active: 3, Leases: 12, LeasedURLs: 1200, ExpiredTotal: 5},
+		"": {},
+	} {
+		var b strings.Builder
+		if err := WriteStatus(&b, &crawl.Status{Workers: w}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), want) || want == "" && strings.Contains(b.String(), "workers") {
+			t.Errorf("%+v: want %q in\n%s", w, want, b.String())
+		}
+	}
+}
+
 // TestWriteStatusOfAFailure reads the text at each step of a failure.
 func TestWriteStatusOfAFailure(t *testing.T) {
 	t.Parallel()

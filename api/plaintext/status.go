@@ -126,6 +126,7 @@ func writeWork(b *bytes.Buffer, s *crawl.Status) {
 	f := s.Frontier
 	row(b, "queue", "%s queued %v, %s in flight, %s in outboxes", Count(f.Queued), f.ByBand, Count(f.InFlight), Count(f.Outbox))
 	writeFreshness(b, &s.Freshness)
+	writeWorkers(b, &s.Workers)
 	row(b, "seen", "%s URLs; %s links were already known", Count(f.SeenTotal), Count(f.DuplicatesTotal))
 	h := f.Hosts
 	row(b, "hosts", "%s; %d in flight, %d ready, %d waiting, %d backing off, %d frozen, %d over their domain's share", Count(h.Total), h.InFlight, h.Ready, h.Waiting, h.Backoff, h.Frozen, h.OverShare)
@@ -162,6 +163,13 @@ func writeFreshness(b *bytes.Buffer, f *crawl.FreshnessStatus) {
 	}
 	row(b, "freshness", "%s: %s due%s; %s revisits: %s unchanged (%s by 304), %s changed, %s gone; half queued within %s, 99%% within %s%s", f.Mode, Count(f.Due), next,
 		Count(f.RevisitsTotal), Count(f.UnchangedTotal), Count(f.NotModifiedTotal), Count(f.ChangedTotal), Count(f.GoneTotal), seconds(f.OverdueSeconds.P50), seconds(f.OverdueSeconds.P99), fresh)
+}
+
+// writeWorkers writes what programs outside have to fetch, unless none has ever asked.
+func writeWorkers(b *bytes.Buffer, w *crawl.WorkersStatus) {
+	if *w != (crawl.WorkersStatus{}) {
+		row(b, "workers", "%s with %s URLs in %s leases; %s leases ended without a result", Count(w.Active), Count(w.LeasedURLs), Count(w.Leases), Count(w.ExpiredTotal))
+	}
 }
 
 // elsewhere reports how much of the archives cannot be read now.

@@ -24,15 +24,16 @@
 //	GetURLStatus     known, with a date if it will be visited again; discovered while it waits; NOT_FOUND
 //	ListURLs         a walk over the stored URLs; CountURLs counts what a filter matches, and without one reads the counters
 //	SetActive        pauses the crawl on all nodes, or resumes it; GetActive. With local they are refused: no node is active alone
-//	others           BlockQueueUntil, SetDelay, SetCrawlLimit, SetLogLevel, DeleteCrawl, DeleteQueue and PurgeURLs answer UNIMPLEMENTED, and say
-//	                 what there is instead
+//	SetDelay         without a key, the settings of all hosts on all nodes: --delay; SetCrawlLimit: --max-pages-per-host. With a key they are refused
+//	SetLogLevel      this node's, with local
+//	others           BlockQueueUntil, DeleteCrawl, DeleteQueue and PurgeURLs answer UNIMPLEMENTED, and say what there is instead
 //
 // What a result says of a lease is looked up in the item's metadata first and then among the leases that this node has given out: clients
 // that drop the metadata send results to the node that gave the URL.
 //
 // # Access
 //
-// Roles are those of the REST calls: reading needs read, URLs and results operate, and so does SetActive. With a cluster key the listener speaks TLS, and a call
+// Roles are those of the REST calls: reading needs read, URLs and results operate, and so does SetActive; settings need admin. With a cluster key the listener speaks TLS, and a call
 // carries its token as "authorization: Bearer ...". Each change other than URLs and results is in the audit log.
 //
 // # Concurrency and bounds

@@ -119,13 +119,8 @@ func (s *Server) SetActive(ctx context.Context, p *wire.Active) (*wire.Empty, er
 	if p.GetState() {
 		action = crawl.ActionResume
 	}
-	asker := crawl.AskerOf(ctx)
 	_, err := s.backend.ControlCrawl(ctx, action)
-	code := 200
-	if err != nil {
-		code = 409
-	}
-	s.backend.RecordChange(crawl.AuditEntry{At: time.Now().UTC(), Token: asker.ID, Role: asker.Role.String(), From: asker.From, What: "URLFrontier SetActive", New: action, Status: code})
+	s.note(ctx, "SetActive", action, err)
 	if err != nil && !errors.Is(err, crawl.ErrRefused) {
 		return nil, err
 	}
@@ -226,41 +221,4 @@ func (s *Server) each(ctx context.Context, host, filter string, ignoreCase bool,
 		}
 		q.After = *page.Next
 	}
-}
-
-// What the protocol has and this cluster has not: each says what there is instead.
-
-// BlockQueueUntil is not there.
-func (s *Server) BlockQueueUntil(context.Context, *wire.BlockQueueParams) (*wire.Empty, error) {
-	return nil, status.Error(codes.Unimplemented, "report the URL with its status 429 or 503 and retry_after: its host waits that long")
-}
-
-// SetDelay is not there.
-func (s *Server) SetDelay(context.Context, *wire.QueueDelayParams) (*wire.Empty, error) {
-	return nil, status.Error(codes.Unimplemented, "the delay is the crawl's --delay or the robots.txt's Crawl-delay, the larger one")
-}
-
-// SetCrawlLimit is not there.
-func (s *Server) SetCrawlLimit(context.Context, *wire.CrawlLimitParams) (*wire.Empty, error) {
-	return nil, status.Error(codes.Unimplemented, "the limit of all hosts is the setting --max-pages-per-host")
-}
-
-// SetLogLevel is not there.
-func (s *Server) SetLogLevel(context.Context, *wire.LogLevelParams) (*wire.Empty, error) {
-	return nil, status.Error(codes.Unimplemented, "the level is --log-level, for the whole node")
-}
-
-// DeleteCrawl is not there.
-func (s *Server) DeleteCrawl(context.Context, *wire.DeleteCrawlMessage) (*wire.Long, error) {
-	return nil, status.Error(codes.Unimplemented, "a crawl is deleted with its nodes' data directories")
-}
-
-// DeleteQueue is not there.
-func (s *Server) DeleteQueue(context.Context, *wire.QueueWithinCrawlParams) (*wire.Long, error) {
-	return nil, status.Error(codes.Unimplemented, "a host is left out with the setting --exclude: what is queued of it is skipped when its turn comes")
-}
-
-// PurgeURLs is not there.
-func (s *Server) PurgeURLs(context.Context, *wire.PurgeUrlParams) (*wire.Long, error) {
-	return nil, status.Error(codes.Unimplemented, "known URLs are kept: without them they would be fetched again")
 }

@@ -36,6 +36,7 @@ type Backend interface {
 	DescribeHost(ctx context.Context, host string) (*crawl.HostReport, error)
 	Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error)
 	ControlCrawl(ctx context.Context, action string) (crawl.ActionReport, error)
+	ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error)
 	RecordChange(e crawl.AuditEntry)
 }
 
@@ -44,8 +45,10 @@ type Options struct {
 	// Access checks a call's token; nil: no token is needed. It is api.Options.Access.
 	Access func(secret string) (crawl.Asker, error)
 	// TLS is the listener's identity; nil: plain text.
-	TLS    *tls.Config
-	Logger *slog.Logger
+	TLS *tls.Config
+	// SetLevel changes the level of the node's log; nil: it cannot be changed.
+	SetLevel func(slog.Level)
+	Logger   *slog.Logger
 }
 
 const (
@@ -62,6 +65,9 @@ var roles = map[string]crawl.Role{
 	wire.URLFrontier_PutURLs_FullMethodName:       crawl.RoleOperate,
 	wire.URLFrontier_PutDiscovered_FullMethodName: crawl.RoleOperate,
 	wire.URLFrontier_SetActive_FullMethodName:     crawl.RoleOperate,
+	wire.URLFrontier_SetDelay_FullMethodName:      crawl.RoleAdmin,
+	wire.URLFrontier_SetCrawlLimit_FullMethodName: crawl.RoleAdmin,
+	wire.URLFrontier_SetLogLevel_FullMethodName:   crawl.RoleAdmin,
 }
 
 // Server serves the protocol.

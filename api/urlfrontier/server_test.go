@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"slices"
@@ -25,14 +26,15 @@ import (
 
 // node is a Backend with a few URLs.
 type node struct {
-	mu      sync.Mutex
-	queued  []string
-	lease   int
-	results []crawl.WorkerResults
-	found   []crawl.FoundURL
-	paused  bool
-	changes []crawl.AuditEntry
-	broken  error // of AddFound and SettleURLs
+	mu       sync.Mutex
+	queued   []string
+	lease    int
+	results  []crawl.WorkerResults
+	found    []crawl.FoundURL
+	paused   bool
+	changes  []crawl.AuditEntry
+	broken   error // of AddFound, SettleURLs and ChangeCrawl
+	settings []string
 }
 
 func (n *node) Status(context.Context, bool) (*crawl.Status, error) {
@@ -133,6 +135,16 @@ func (n *node) Hosts(context.Context, string, int) (*crawl.HostsReport, error) {
 func (n *node) ControlCrawl(_ context.Context, action string) (crawl.ActionReport, error) {
 	n.paused = action == crawl.ActionPause
 	return crawl.ActionReport{}, nil
+}
+
+func (n *node) ChangeCrawl(_ context.Context, c crawl.CrawlChange) (crawl.CrawlReport, error) {
+	for name, value := range c.Settings {
+		if string(value) == "7" {
+			return crawl.CrawlReport{}, &crawl.FieldErrors{Fields: []crawl.FieldError{{Field: name, Detail: "not 7"}}}
+		}
+		n.settings = append(n.settings, name+"="+string(value))
+	}
+	return crawl.CrawlReport{}, n.broken
 }
 
 func (n *node) RecordChange(e crawl.AuditEntry) { n.changes = append(n.changes, e) }
@@ -386,18 +398,62 @@ func TestActive(t *testing.T) {
 	}
 }
 
+// TestSettings changes what the cluster has for all hosts, and the level of the node's log.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	n, level := &node{}, slog.LevelVar{}
+	c, ctx := dial(t, n, Options{SetLevel: level.Set}), t.Context()
+	delay := func(p *wire.QueueDelayParams) error { _, err := c.SetDelay(ctx, p); return err }
+	limit := func(p *wire.CrawlLimitParams) error { _, err := c.SetCrawlLimit(ctx, p); return err }
+	for name, err := range map[string]error{
+		"SetDelay": delay(&wire.QueueDelayParams{DelayRequestable: 90}), "SetCrawlLimit": limit(&wire.CrawlLimitParams{Limit: 500, CrawlID: "DEFAULT"}),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	slices.Sort(n.settings)
+	if want := []string{`delay="1m30s"`, `max_pages_per_host=500`}; !slices.Equal(n.settings, want) || len(n.changes) != 2 || n.changes[0].Status != 200 {
+		t.Errorf("changed %v, %+v; want %v", n.settings, n.changes, want)
+	}
+	if err := limit(&wire.CrawlLimitParams{Limit: 7}); status.Code(err) != codes.InvalidArgument || n.changes[2].Status != 409 {
+		t.Errorf("a value that is refused: %v", err)
+	}
+	if err := delay(&wire.QueueDelayParams{CrawlID: "another"}); status.Code(err) != codes.NotFound {
+		t.Errorf("another crawl: %v", err)
+	}
+	for _, l := range []wire.LogLevelParams_Level{wire.LogLevelParams_ERROR, wire.LogLevelParams_WARN, wire.LogLevelParams_INFO, wire.LogLevelParams_DEBUG, wire.LogLevelParams_TRACE} {
+		if _, err := c.SetLogLevel(ctx, &wire.LogLevelParams{Local: true, Level: l}); err != nil || level.Level().String() != l.String() && l != wire.LogLevelParams_TRACE {
+			t.Errorf("%v: %v, %v", l, level.Level(), err)
+		}
+	}
+	if _, err := c.SetLogLevel(ctx, &wire.LogLevelParams{Local: true, Level: 99}); status.Code(err) != codes.InvalidArgument || level.Level() != slog.LevelDebug {
+		t.Errorf("no level: %v", err)
+	}
+	n.broken = fmt.Errorf("%w: a widening", crawl.ErrForbidden)
+	if err := delay(&wire.QueueDelayParams{}); status.Code(err) != codes.PermissionDenied {
+		t.Errorf("what may not be changed: %v", err)
+	}
+}
+
 // TestWhatIsNotThere has each call that is refused say what to do instead.
 func TestWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	c, ctx := dial(t, &node{}, Options{}), t.Context()
 	calls := map[string]func() error{
-		"BlockQueueUntil": func() error { _, err := c.BlockQueueUntil(ctx, &wire.BlockQueueParams{}); return err },
-		"SetDelay":        func() error { _, err := c.SetDelay(ctx, &wire.QueueDelayParams{}); return err },
-		"SetCrawlLimit":   func() error { _, err := c.SetCrawlLimit(ctx, &wire.CrawlLimitParams{}); return err },
-		"SetLogLevel":     func() error { _, err := c.SetLogLevel(ctx, &wire.LogLevelParams{}); return err },
-		"DeleteCrawl":     func() error { _, err := c.DeleteCrawl(ctx, &wire.DeleteCrawlMessage{}); return err },
-		"DeleteQueue":     func() error { _, err := c.DeleteQueue(ctx, &wire.QueueWithinCrawlParams{}); return err },
-		"PurgeURLs":       func() error { _, err := c.PurgeURLs(ctx, &wire.PurgeUrlParams{}); return err },
+		"BlockQueueUntil":          func() error { _, err := c.BlockQueueUntil(ctx, &wire.BlockQueueParams{}); return err },
+		"SetDelay of a host":       func() error { _, err := c.SetDelay(ctx, &wire.QueueDelayParams{Key: "a.example"}); return err },
+		"SetDelay at a node":       func() error { _, err := c.SetDelay(ctx, &wire.QueueDelayParams{Local: true}); return err },
+		"SetCrawlLimit of a host":  func() error { _, err := c.SetCrawlLimit(ctx, &wire.CrawlLimitParams{Key: "a.example"}); return err },
+		"SetLogLevel of all nodes": func() error { _, err := c.SetLogLevel(ctx, &wire.LogLevelParams{}); return err },
+		"SetLogLevel of a package": func() error {
+			_, err := c.SetLogLevel(ctx, &wire.LogLevelParams{Local: true, Package: "x"})
+			return err
+		},
+		"SetLogLevel that is fixed": func() error { _, err := c.SetLogLevel(ctx, &wire.LogLevelParams{Local: true}); return err },
+		"DeleteCrawl":               func() error { _, err := c.DeleteCrawl(ctx, &wire.DeleteCrawlMessage{}); return err },
+		"DeleteQueue":               func() error { _, err := c.DeleteQueue(ctx, &wire.QueueWithinCrawlParams{}); return err },
+		"PurgeURLs":                 func() error { _, err := c.PurgeURLs(ctx, &wire.PurgeUrlParams{}); return err },
 		"GetURLs with a key": func() error {
 			s, err := c.GetURLs(ctx, &wire.GetParams{Key: "a.example"})
 			if err == nil {
@@ -432,6 +488,9 @@ func TestAccess(t *testing.T) {
 			if _, serr = s.Recv(); errors.Is(serr, io.EOF) {
 				serr = nil
 			}
+		}
+		if _, err := c.SetDelay(ctx, &wire.QueueDelayParams{}); status.Code(err) != codes.PermissionDenied && secret != "" {
+			t.Errorf("with %q the delay was set: %v", secret, err)
 		}
 		if status.Code(err) != want[0] || status.Code(serr) != want[1] {
 			t.Errorf("with %q: %v and %v, want %v", secret, err, serr, want)

@@ -40,8 +40,9 @@ func (r *Reporter) Metrics() metrics.Sample {
 	c, held := r.fetched.read(), r.Front.Totals()
 	d, w, l := r.DNS.Stats(), r.Outputs.Archive().Stats(), r.Router.Counts()
 	s := metrics.Sample{
-		Build: metrics.Build{Version: r.Version, GoVersion: runtime.Version(), Protocol: strconv.Itoa(r.Protocol), Format: strconv.Itoa(datadir.FormatVersion)},
-		Pages: c.Pages, Bytes: c.Bytes, RobotsFetches: c.Robots, Failed: held.Failed,
+		Workers: r.sampleWorkers(),
+		Build:   metrics.Build{Version: r.Version, GoVersion: runtime.Version(), Protocol: strconv.Itoa(r.Protocol), Format: strconv.Itoa(datadir.FormatVersion)},
+		Pages:   c.Pages, Bytes: c.Bytes, RobotsFetches: c.Robots, Failed: held.Failed,
 		Responses: metrics.Counts{"2xx": c.Responses[0], "3xx": c.Responses[1], "4xx": c.Responses[2], "5xx": c.Responses[3]},
 		Errors:    metrics.Counts{}, Skipped: metrics.Counts{}, Queued: metrics.Counts{},
 		Seen: held.Seen, Duplicates: held.Duplicates, Outbox: held.Outbox, HostsKnown: held.Hosts, LinksFound: c.LinksFound,
