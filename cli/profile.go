@@ -60,6 +60,8 @@ func (p *profiling) start() (stop func() error, err error) {
 		wg.Wait()
 		pprof.StopCPUProfile()
 		runtime.SetBlockProfileRate(0)
+		runtime.GC() // the runtime's profile of allocations is as old as
+		runtime.GC() // the collection before the last one
 		return errors.Join(cpu.Close(), p.write("allocs"), p.write("block"))
 	}, nil
 }

@@ -160,5 +160,8 @@ func SortTargets(links []Target) []Target {
 }
 
 func compareTargets(a, b Target) int {
-	return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.URL, b.URL))
+	if a.Partition != b.Partition {
+		return cmp.Compare(a.Partition, b.Partition)
+	}
+	return cmp.Compare(a.URL, b.URL)
 }

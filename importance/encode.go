@@ -94,19 +94,23 @@ func appendURLs(b []byte, limit int, at func(int) URL) ([]byte, int) {
 	return b, n
 }
 
-// urls reads what appendURLs has written, and calls f with each.
-func (r *reader) urls(f func(URL)) {
+// urls reads what appendURLs has written: the host in the place that it has in a URL's number, and the rest of each.
+func (r *reader) urls() (host URL, rest []byte) {
 	n := r.count()
-	if n == 0 || len(r.b) < hostBits/8+n*urlBits/8 {
+	if n == 0 || len(r.b) < hostBits/8+n*urlBytes {
 		r.fail()
-		return
+		return 0, nil
 	}
 	h := r.take(hostBits / 8)
-	host := URL(h[0])<<16 | URL(h[1])<<8 | URL(h[2])
-	for range n {
-		u := r.take(urlBits / 8)
-		f(host<<urlBits | URL(u[0])<<32 | URL(binary.BigEndian.Uint32(u[1:])))
-	}
+	return (URL(h[0])<<16 | URL(h[1])<<8 | URL(h[2])) << urlBits, r.take(n * urlBytes)
+}
+
+// urlBytes is what a URL takes beside its host.
+const urlBytes = urlBits / 8
+
+// nextURL takes a URL off what reader.urls returned.
+func nextURL(host URL, rest []byte) (URL, []byte) {
+	return host | URL(rest[0])<<32 | URL(binary.BigEndian.Uint32(rest[1:])), rest[urlBytes:]
 }
 
 // version reads the first byte.
@@ -199,15 +203,19 @@ func AppendLinks(b []byte, links []Target) []byte {
 func DecodeLinks(b []byte) ([]Target, error) {
 	r := reader{b: b}
 	r.version()
-	var links []Target
+	links := make([]Target, 0, len(r.b)/urlBytes)
 	for len(r.b) > 0 {
 		to := crawl.Partition(r.below(1 << 16))
-		r.urls(func(u URL) {
+		host, rest := r.urls()
+		for len(rest) > 0 {
+			var u URL
+			u, rest = nextURL(host, rest)
 			links = append(links, Target{to, u})
 			if n := len(links); n > 1 && compareTargets(links[n-2], links[n-1]) >= 0 {
 				r.fail()
+				break
 			}
-		})
+		}
 	}
 	if err := r.end("links"); err != nil {
 		return nil, err
@@ -274,7 +282,12 @@ func (r *reader) credits() []Credit {
 	credits := make([]Credit, 0, min(n, 1024))
 	for len(credits) < n && !r.bad {
 		amount, links := Cash(r.i()), int32(r.int31())
-		r.urls(func(u URL) { credits = append(credits, Credit{u, amount, links}) })
+		host, rest := r.urls()
+		for len(rest) > 0 {
+			var u URL
+			u, rest = nextURL(host, rest)
+			credits = append(credits, Credit{u, amount, links})
+		}
 	}
 	if len(credits) > n {
 		r.fail()

@@ -123,6 +123,7 @@ func (b *Block) Fold(deltas []Delta, changed func(u URL, before Account, now *Ac
 		r.version()
 	}
 	w := folder{first: b.First, size: len(b.Bytes)}
+	var now Account // one for all URLs: changed makes it escape
 	for len(r.b) > 0 || len(deltas) > 0 {
 		var u URL
 		var before Account
@@ -141,7 +142,7 @@ func (b *Block) Fold(deltas []Delta, changed func(u URL, before Account, now *Ac
 			before = r.account()
 			fallthrough
 		case len(deltas) > 0:
-			now := before
+			now = before
 			now.Pending += deltas[0].Amount
 			now.In = AddLinks(now.In, deltas[0].Links)
 			now.Sites.Merge(&deltas[0].Sites)
@@ -185,6 +186,24 @@ func (w *folder) copy(u URL, raw []byte) {
 func (w *folder) put(u URL, a *Account) {
 	b := w.room(u)
 	b.Bytes = appendAccount(binary.BigEndian.AppendUint64(b.Bytes, uint64(u)), a)
+}
+
+// Find returns the account of a URL; ok is false when the block has none of it.
+func (b *Block) Find(u URL) (a Account, ok bool, err error) {
+	r := reader{b: b.Bytes}
+	if len(b.Bytes) > 0 {
+		r.version()
+	}
+	for len(r.b) > 0 {
+		at := URL(binary.BigEndian.Uint64(r.take(8)))
+		if found := r.account(); !r.bad && at == u {
+			return found, true, nil
+		}
+		if at > u && !r.bad {
+			return a, false, nil
+		}
+	}
+	return a, false, r.end("block of accounts")
 }
 
 // Accounts calls f with each account of the block, in order.

@@ -80,6 +80,12 @@ func TestFoldEqualsTheBook(t *testing.T) {
 					if a != *book.Accounts[u] {
 						t.Fatalf("%d has %+v, the book %+v", u, a, *book.Accounts[u])
 					}
+					if found, ok, err := blocks[i].Find(u); found != a || !ok || err != nil {
+						t.Fatalf("%d has %+v, and %+v is found, %v, %v", u, a, found, ok, err)
+					}
+					if found, ok, err := blocks[i].Find(u + 1); ok && found != *book.Accounts[u+1] || err != nil {
+						t.Fatalf("%+v is found for %d, %v", found, u+1, err)
+					}
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -102,6 +108,9 @@ func TestDamagedBlocks(t *testing.T) {
 		_, foldErr := cut.Fold([]Delta{{URL: 7, Amount: 1}}, func(URL, Account, *Account) {})
 		if err == nil && accounts >= 2 || (err == nil) != (foldErr == nil) {
 			t.Errorf("%d of %d bytes: %d accounts, %v, %v", n, len(whole.Bytes), accounts, err, foldErr)
+		}
+		if _, ok, findErr := cut.Find(9); ok || (err == nil) != (findErr == nil) {
+			t.Errorf("%d of %d bytes: found %v, %v", n, len(whole.Bytes), ok, findErr)
 		}
 	}
 }

@@ -298,6 +298,9 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("%x was folded with nothing to %x", b, whole)
 			}
 		}
+		if _, ok, err := block.Find(3); ok && err != nil {
+			t.Fatalf("an account is found in a damaged block: %v", err)
+		}
 		if h, err := DecodeHistogram(b); err == nil {
 			if again, err := DecodeHistogram(AppendHistogram(nil, h)); err != nil || *again != *h {
 				t.Fatalf("histogram: %v", err)

@@ -36,13 +36,13 @@ func (f *fold) group(u importance.URL) (*group, error) {
 	if g := f.blocks[bound]; g != nil {
 		return g, nil
 	}
-	g := &group{bound: bound, parts: []part{{Block: importance.Block{Bytes: value}, bound: bound}}}
+	g := &group{bound: bound, parts: []part{{Block: importance.Block{Bytes: bytes.Clone(value)}, bound: bound}}}
 	f.blocks[bound] = g
 	return g, nil
 }
 
 // blockOf reads the block to which a URL belongs: the first whose bound is not below it. The last
-// block of a partition has the highest bound; value is nil where there is none yet.
+// block of a partition has the highest bound; value is nil where there is none yet, and good until the iterator moves.
 func blockOf(v *reader.Partition, it storage.Iterator, u importance.URL) (bound uint64, value []byte, err error) {
 	it.Seek(v.Abs(layout.AppendCashKey(nil, layout.CashAccounts, uint64(u))))
 	if !it.Valid() {
@@ -52,8 +52,8 @@ func blockOf(v *reader.Partition, it storage.Iterator, u importance.URL) (bound 
 	if !ok {
 		return 0, nil, fmt.Errorf("%w: key of a block of accounts", layout.ErrCorrupt)
 	}
-	b, err := it.Value()
-	return bound, bytes.Clone(b), err
+	value, err = it.Value()
+	return bound, value, err
 }
 
 // change adds deltas, which belong to the group, to its accounts.
@@ -99,12 +99,7 @@ func Account(v *reader.Partition, u importance.URL) (a importance.Account, ok bo
 		return a, false, err
 	}
 	block := importance.Block{Bytes: value}
-	err = block.Accounts(func(at importance.URL, found importance.Account) {
-		if at == u {
-			a, ok = found, true
-		}
-	})
-	if err != nil {
+	if a, ok, err = block.Find(u); err != nil {
 		return a, false, fmt.Errorf("%w: %w", layout.ErrCorrupt, err)
 	}
 	return a, ok, nil

@@ -164,31 +164,38 @@ type away struct {
 // postCredits bounds a post.
 const postCredits = 4_000
 
-// posts sums the credits by partition, site and URL.
+// posts sums the credits by partition, site and URL. All entries are pieces of one slice, and all credits of another.
 func posts(all []away) (out []Post) {
 	slices.SortFunc(all, func(a, b away) int {
-		return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.site, b.site), cmp.Compare(a.URL, b.URL))
+		switch {
+		case a.to != b.to:
+			return cmp.Compare(a.to, b.to)
+		case a.site != b.site:
+			return cmp.Compare(a.site, b.site)
+		}
+		return cmp.Compare(a.URL, b.URL)
 	})
+	credits := make([]importance.Credit, 0, len(all)) // never grows: the pieces stay where they are
 	var entries []importance.Entry
-	n := 0
+	from, n := 0, 0 // where the entries and the number of the credits of the post begin
 	for i := range all {
 		a := &all[i]
-		first := len(entries) == 0
-		if first || all[i-1].site != a.site {
-			entries = append(entries, importance.Entry{Site: a.site})
-			first = true
+		first := n == 0 || all[i-1].site != a.site
+		if first {
+			entries = append(entries, importance.Entry{Site: a.site, Credits: credits[len(credits):]})
 		}
 		e := &entries[len(entries)-1]
-		if k := len(e.Credits) - 1; !first && k >= 0 && e.Credits[k].URL == a.URL {
+		if k := len(e.Credits) - 1; k >= 0 && e.Credits[k].URL == a.URL {
 			e.Credits[k].Amount += a.Amount
 			e.Credits[k].Links = importance.AddLinks(e.Credits[k].Links, a.Links)
 		} else {
-			e.Credits = append(e.Credits, a.Credit)
+			credits = append(credits, a.Credit)
+			e.Credits = credits[len(credits)-k-2 : len(credits) : len(credits)]
 		}
 		n++
 		if i+1 == len(all) || all[i+1].to != a.to || n >= postCredits {
-			out = append(out, Post{To: a.to, Credits: entries})
-			entries, n = nil, 0
+			out = append(out, Post{To: a.to, Credits: entries[from:len(entries):len(entries)]})
+			from, n = len(entries), 0
 		}
 	}
 	return out

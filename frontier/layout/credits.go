@@ -279,8 +279,24 @@ func corruptCash(err error) error {
 
 // NumberOf is the number of a URL in its partition.
 func NumberOf(u urlnorm.URL) importance.URL {
-	host, url := FingerprintOf(u.Host()), FingerprintOf(u.String())
-	return importance.URLOf(binary.BigEndian.Uint64(host[:]), binary.BigEndian.Uint64(url[:]))
+	var n Numberer
+	return n.Of(u)
+}
+
+// Numberer makes numbers of URLs as NumberOf does. It remembers the host of the URL before, which is that of most links of a page.
+type Numberer struct {
+	host string
+	hash uint64
+}
+
+// Of is the number of a URL in its partition.
+func (n *Numberer) Of(u urlnorm.URL) importance.URL {
+	if h := u.Host(); h != n.host {
+		fp := FingerprintOf(h)
+		n.host, n.hash = h, binary.BigEndian.Uint64(fp[:])
+	}
+	fp := FingerprintOf(u.String())
+	return importance.URLOf(n.hash, binary.BigEndian.Uint64(fp[:]))
 }
 
 // SiteOf is what sketches need of a linking site, by its registered domain.

@@ -55,11 +55,12 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 	if err != nil {
 		return err // the item stays queued: it has not failed without its record
 	}
-	c.Own, c.Outbox = k.shareOut(ctx, v, o.Targets)
-	c.Outbox = append(c.Outbox, k.router.Route(o.Unjudged)...)
+	links := k.router.Route(o.Targets)
 	if opts.Cites != nil {
-		c.Cites = opts.Cites(&v, &o, k.router.Route)
+		c.Cites = opts.Cites(&v, &o, links)
 	}
+	c.Own, c.Outbox = k.shareOut(ctx, v, links)
+	c.Outbox = append(c.Outbox, k.router.Route(o.Unjudged)...)
 	if opts.Weigh != nil && o.Kind == crawl.Fetched {
 		if c.Weight, err = opts.Weigh(v.Partition, v.Item.URL); err != nil {
 			return err
@@ -105,9 +106,9 @@ func (k *Completer) logVisit(ctx context.Context, v crawl.Visit, o *crawl.Outcom
 
 // shareOut splits a page's links into those that go into its transaction and those that no node has
 // acknowledged.
-func (k *Completer) shareOut(ctx context.Context, v crawl.Visit, targets []crawl.Target) (own, unacked []crawl.Routed) {
+func (k *Completer) shareOut(ctx context.Context, v crawl.Visit, links []crawl.Routed) (own, unacked []crawl.Routed) {
 	r := k.router
-	own, foreign := r.split(r.Route(targets))
+	own, foreign := r.split(links)
 	r.local.Add(int64(len(own)))
 	fresh := foreign[:0]
 	for _, l := range foreign {

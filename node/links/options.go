@@ -28,8 +28,8 @@ type Options struct {
 	Normalize func() normalize.Rules
 	Scope     Scope
 	Log       *slog.Logger
-	// Cites is what a finished page passes on to its links; nil, as its answer may be: nothing.
-	Cites func(v *crawl.Visit, o *crawl.Outcome, route func([]crawl.Target) []crawl.Routed) []byte
+	// Cites is what a finished page passes on to its links, which it leaves as they are; nil, as its answer may be: nothing.
+	Cites func(v *crawl.Visit, o *crawl.Outcome, links []crawl.Routed) []byte
 	// Weigh is how important a page that was fetched is for its next visits, 0 to 1; nil, or 0: not known.
 	Weigh func(p crawl.Partition, page urlnorm.URL) (float64, error)
 }

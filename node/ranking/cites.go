@@ -8,25 +8,28 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/cash"
+	"crawlnode/frontier/layout"
 	"crawlnode/importance"
 )
 
 // Cites is what a finished page passes cash on to, for its completion; nil: importance does not count, or
-// the outcome is no page's. Any goroutine may call it.
-func (k *Keeper) Cites(v *crawl.Visit, o *crawl.Outcome, route func([]crawl.Target) []crawl.Routed) []byte {
+// the outcome is no page's. links are all targets of the outcome. Any goroutine may call it.
+func (k *Keeper) Cites(v *crawl.Visit, o *crawl.Outcome, links []crawl.Routed) []byte {
 	if !k.On() || !passesOn(v, o) {
 		return nil
 	}
 	page := v.Item.URL
-	var links []importance.Target
-	for _, l := range route(o.Targets) {
+	cited := make([]importance.Target, 0, len(links))
+	var number layout.Numberer
+	for i := range links {
+		l := &links[i]
 		if via := l.Target.Via; via == crawl.ViaLink || via == crawl.ViaRedirect || via == crawl.ViaAsset {
 			if l.Target.URL != page {
-				links = append(links, cash.CiteOf(&l))
+				cited = append(cited, importance.Target{Partition: l.Partition, URL: number.Of(l.Target.URL)})
 			}
 		}
 	}
-	return cash.CitesOf(page, domainOf(page.Host()), links)
+	return cash.CitesOf(page, domainOf(page.Host()), cited)
 }
 
 // passesOn reports whether the links that an outcome brings are those of the page. A page that is gone

@@ -196,14 +196,12 @@ func (n *network) visit(w *web, page int) {
 	v := crawl.Visit{}
 	v.Item = rec.Item
 	o := crawl.Outcome{Kind: crawl.Fetched, Status: 200}
-	route := func([]crawl.Target) (out []crawl.Routed) {
-		for _, to := range w.links[page] {
-			out = append(out, w.urls[to])
-		}
-		return out
+	var links []crawl.Routed
+	for _, to := range w.links[page] {
+		links = append(links, w.urls[to])
 	}
 	c := frontier.Completion{Lease: crawl.Lease{Partition: l.Partition, Epoch: n.epochs[l.Partition], Host: crawl.Host(l.Target.URL.Host()), Item: rec.Item},
-		Outcome: o, Cites: m.Cites(&v, &o, route)}
+		Outcome: o, Cites: m.Cites(&v, &o, links)}
 	if err := m.front.Complete(n.t.Context(), c); err != nil {
 		n.t.Fatal(err)
 	}

@@ -164,7 +164,6 @@ func TestCites(t *testing.T) {
 	w := newWeb(t, rand.New(rand.NewPCG(2, 2)), 4)
 	v := &crawl.Visit{}
 	v.Item.URL = w.urls[0].Target.URL
-	route := func([]crawl.Target) []crawl.Routed { return w.urls }
 	for _, c := range []struct {
 		o       crawl.Outcome
 		revisit bool
@@ -179,7 +178,7 @@ func TestCites(t *testing.T) {
 		{crawl.Outcome{Kind: crawl.URLFailed, Status: 503}, false, -1},
 	} {
 		v.Item.Revisit = c.revisit
-		b := n.members["a"].Cites(v, &c.o, route)
+		b := n.members["a"].Cites(v, &c.o, w.urls)
 		if b == nil != (c.links < 0) {
 			t.Errorf("%+v: %x", c.o, b)
 		} else if b != nil {

@@ -58,7 +58,7 @@ func sendableTag(tag string) bool {
 
 // sendableDate reports whether a date can be compared: a recipient ignores others (RFC 9110, 13.1.3).
 func sendableDate(date string) bool {
-	if len(date) > maxDate {
+	if date == "" || len(date) > maxDate { // to parse "" makes an error for each form of a date
 		return false
 	}
 	_, err := http.ParseTime(date)
