@@ -205,7 +205,7 @@ func countCash(f *Frontier, p crawl.Partition) (c cashCount, err error) {
 		case layout.CashInbox:
 			c.inbox[crawl.Partition(rel[2])<<8|crawl.Partition(rel[3])], err = layout.DecodeMark(value)
 		case layout.CashLinks:
-			_, _, err = layout.DecodeCashLinks(value)
+			_, _, err = layout.DecodeCashLinks(nil, value)
 		case layout.CashRanks[1]:
 			var h *importance.Histogram
 			if h, err = importance.DecodeHistogram(value); err == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"crawlnode/crawl"
 )
@@ -200,10 +201,13 @@ func AppendLinks(b []byte, links []Target) []byte {
 }
 
 // DecodeLinks reads what AppendLinks has written.
-func DecodeLinks(b []byte) ([]Target, error) {
+func DecodeLinks(b []byte) ([]Target, error) { return DecodeLinksInto(nil, b) }
+
+// DecodeLinksInto reads what AppendLinks has written into the memory of dst, whose content is lost.
+func DecodeLinksInto(dst []Target, b []byte) ([]Target, error) {
 	r := reader{b: b}
 	r.version()
-	links := make([]Target, 0, len(r.b)/urlBytes)
+	links := slices.Grow(dst[:0], len(r.b)/urlBytes)
 	for len(r.b) > 0 {
 		to := crawl.Partition(r.below(1 << 16))
 		host, rest := r.urls()
@@ -311,9 +315,15 @@ func AppendHistogram(b []byte, h *Histogram) []byte {
 
 // DecodeHistogram reads what AppendHistogram has written.
 func DecodeHistogram(b []byte) (*Histogram, error) {
+	h := &Histogram{}
+	return h, h.Decode(b)
+}
+
+// Decode reads what AppendHistogram has written into an empty histogram.
+func (h *Histogram) Decode(b []byte) error {
 	r := reader{b: b}
 	r.version()
-	h, at := &Histogram{}, -1
+	at := -1
 	for len(r.b) > 0 {
 		distance := int(r.below(buckets + 1))
 		n := r.i()
@@ -324,7 +334,7 @@ func DecodeHistogram(b []byte) (*Histogram, error) {
 		h.counts[at] = n
 		h.total += n
 	}
-	return h, r.end("histogram")
+	return r.end("histogram")
 }
 
 // AppendDeltas appends deltas, which are in order.

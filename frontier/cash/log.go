@@ -27,7 +27,7 @@ type visited struct {
 }
 
 // readLog reads the log up to the limits.
-func readLog(v *reader.Partition, limits *Limits) (*logPiece, error) {
+func readLog(v *reader.Partition, limits *Limits, summer *importance.Summer) (*logPiece, error) {
 	l := &logPiece{}
 	prefix := []byte{layout.TableCash, layout.CashLog}
 	it := v.Iterate(prefix)
@@ -61,7 +61,7 @@ func readLog(v *reader.Partition, limits *Limits) (*logPiece, error) {
 		credits = append(credits, e.Credits...)
 		l.deltas = importance.MergeDeltas(l.deltas, e.Deltas)
 	}
-	l.deltas = importance.MergeDeltas(l.deltas, importance.SumCredits(credits))
+	l.deltas = importance.MergeDeltas(l.deltas, summer.SumCredits(credits))
 	l.sortVisits()
 	return l, nil
 }

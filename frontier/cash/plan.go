@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/layout"
@@ -68,11 +69,15 @@ func (p *Plan) Entries() int { return len(p.Sets) + 3*len(p.Posts) + len(p.Again
 
 // New plans a fold; nil: the log is empty. With an order, it says which queued URLs may be moved.
 func New(v *reader.Partition, limits Limits, o *order.Policy) (*Plan, error) {
-	l, err := readLog(v, &limits)
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	l, err := readLog(v, &limits, &s.summer)
 	if err != nil || len(l.keys) == 0 {
 		return nil, err
 	}
 	f := &fold{v: v, limits: limits, order: o, log: l, blocks: map[uint64]*group{}, plan: &Plan{Generation: v.Generation, More: l.more}}
+	f.borrow(s)
+	defer f.giveBack()
 	if err := f.readSums(); err != nil {
 		return nil, err
 	}
@@ -109,6 +114,30 @@ type fold struct {
 	passed int                // links along which visits pass on
 	spread int                // links along which settled pages pass on
 	err    error
+	// In memory that is used again by later folds; nothing of it is in the plan.
+	scratch  *scratch
+	credited []importance.Credit // what own and later point into
+	targets  []importance.Target // of the page whose links were read last
+}
+
+// scratch is memory of a fold that has ended.
+type scratch struct {
+	away     []away
+	credited []importance.Credit
+	targets  []importance.Target
+	summer   importance.Summer
+}
+
+// scratches keeps the memory of some folds: what they need has the same size again and again.
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+func (f *fold) borrow(s *scratch) {
+	f.scratch = s
+	f.away, f.credited, f.targets = s.away[:0], s.credited[:0], s.targets[:0]
+}
+
+func (f *fold) giveBack() {
+	f.scratch.away, f.scratch.credited, f.scratch.targets = f.away, f.credited, f.targets
 }
 
 func (f *fold) readSums() error {
@@ -117,11 +146,9 @@ func (f *fold) readSums() error {
 		return err
 	}
 	if ok {
-		h, err := importance.DecodeHistogram(b)
-		if err != nil {
+		if err := f.ranks.Decode(b); err != nil {
 			return fmt.Errorf("%w: %w", layout.ErrCorrupt, err)
 		}
-		f.ranks = *h
 	}
 	f.totals, err = Totals(f.v)
 	f.plan.Least = max(f.totals.Least, f.limits.Least)
@@ -248,7 +275,7 @@ func (f *fold) count(u importance.URL, before importance.Account, now *importanc
 
 // credits is the second pass: all that the partition's own URLs get.
 func (f *fold) credits() error {
-	deltas := importance.MergeDeltas(f.log.rest(), importance.SumCredits(f.own))
+	deltas := importance.MergeDeltas(f.log.rest(), f.scratch.summer.SumCredits(f.own))
 	for len(deltas) > 0 && f.err == nil {
 		if f.dirty > 2*f.limits.DirtyBytes {
 			f.plan.Again, f.plan.More = append(f.plan.Again, cutDeltas(deltas)...), true
@@ -306,7 +333,7 @@ func (f *fold) settle(u importance.URL, now *importance.Account) {
 	f.plan.Settled++
 }
 
-// storedLinks are the links of a page that its account stands for, with its site.
+// storedLinks are the links of a page that its account stands for, with its site. They are good until the next call.
 func (f *fold) storedLinks(u importance.URL) (importance.Site, []importance.Target, error) {
 	if s := f.log.visitOf(u); s != nil && s.done {
 		return s.Site, s.Links, nil
@@ -315,26 +342,29 @@ func (f *fold) storedLinks(u importance.URL) (importance.Site, []importance.Targ
 	if err != nil || !ok {
 		return 0, nil, err
 	}
-	return layout.DecodeCashLinks(b)
+	site, links, err := layout.DecodeCashLinks(f.targets[:0], b)
+	f.targets = links
+	return site, links, err
 }
 
 // pass gives each of the links the same amount, and appends the credits to own URLs to list. fresh
 // is 1 for links that are new, -1 for links that are gone.
 func (f *fold) pass(list []importance.Entry, site importance.Site, links []importance.Target, each importance.Cash, fresh int32) []importance.Entry {
-	credits := make([]importance.Credit, 0, len(links))
+	from := len(f.credited)
 	for _, t := range links {
 		c := importance.Credit{URL: t.URL, Amount: each, Links: fresh}
 		if t.Partition == f.v.Generation.Partition {
-			credits = append(credits, c)
+			f.credited = append(f.credited, c)
 			continue
 		}
 		f.away = append(f.away, away{t.Partition, site, c})
 		f.plan.Change.Sent += each
 	}
-	if len(credits) == 0 {
+	to := len(f.credited)
+	if to == from {
 		return list
 	}
-	return append(list, importance.Entry{Site: site, Credits: credits})
+	return append(list, importance.Entry{Site: site, Credits: f.credited[from:to:to]})
 }
 
 func (f *fold) set(key, value []byte) {

@@ -182,11 +182,13 @@ func EncodeCashVisit(v *CashVisit) []byte {
 //
 //	version, byte kind, parcel with the entries numbered from 1
 func EncodeCashCredits(entries []importance.Entry) []byte {
-	w := newEncoder(64)
-	w.byte(logCredits)
+	credits := 0
 	for i := range entries {
 		entries[i].Seq = uint64(i + 1)
+		credits += len(entries[i].Credits)
 	}
+	w := newEncoder(64 + 12*len(entries) + 6*credits) // of one host, and with one amount, they take so much
+	w.byte(logCredits)
 	w.b = importance.AppendParcel(w.b, &importance.Parcel{Entries: entries})
 	return w.b
 }
@@ -208,7 +210,7 @@ func DecodeCashLog(b []byte) (e CashLogEntry, err error) {
 		if r.bad {
 			break
 		}
-		e.Visit.Site, e.Visit.Links, err = readLinks(&r)
+		e.Visit.Site, e.Visit.Links, err = readLinks(nil, &r)
 		return e, corruptCash(err)
 	case logCredits:
 		p, err := importance.DecodeParcel(r.b)
@@ -247,10 +249,10 @@ func EncodeCashLinks(site importance.Site, links []importance.Target) []byte {
 	return appendLinks(newEncoder(8+6*len(links)).b, site, links)
 }
 
-// DecodeCashLinks reads the links of a page.
-func DecodeCashLinks(b []byte) (importance.Site, []importance.Target, error) {
+// DecodeCashLinks reads the links of a page into the memory of dst, whose content is lost; nil is good.
+func DecodeCashLinks(dst []importance.Target, b []byte) (importance.Site, []importance.Target, error) {
 	r := newDecoder(b)
-	site, links, err := readLinks(&r)
+	site, links, err := readLinks(dst, &r)
 	return site, links, corruptCash(err)
 }
 
@@ -258,7 +260,7 @@ func appendLinks(b []byte, site importance.Site, links []importance.Target) []by
 	return importance.AppendLinks(binary.BigEndian.AppendUint16(b, uint16(site)), links)
 }
 
-func readLinks(r *decoder) (importance.Site, []importance.Target, error) {
+func readLinks(dst []importance.Target, r *decoder) (importance.Site, []importance.Target, error) {
 	var site importance.Site
 	if two := r.take(2); two != nil {
 		site = importance.Site(binary.BigEndian.Uint16(two))
@@ -266,7 +268,7 @@ func readLinks(r *decoder) (importance.Site, []importance.Target, error) {
 	if r.bad || site > importance.MaxSite {
 		return 0, nil, fmt.Errorf("%w: site of a page", ErrCorrupt)
 	}
-	links, err := importance.DecodeLinks(r.b)
+	links, err := importance.DecodeLinksInto(dst, r.b)
 	return site, links, err
 }
 

@@ -35,8 +35,8 @@ func FuzzCashLog(f *testing.F) {
 				t.Fatalf("log entry %+v became %+v, %v", e, same, err)
 			}
 		}
-		if site, links, err := DecodeCashLinks(b); err == nil {
-			if s, l, err := DecodeCashLinks(EncodeCashLinks(site, links)); err != nil || s != site || !reflect.DeepEqual(l, links) {
+		if site, links, err := DecodeCashLinks(nil, b); err == nil {
+			if s, l, err := DecodeCashLinks(nil, EncodeCashLinks(site, links)); err != nil || s != site || !reflect.DeepEqual(l, links) {
 				t.Fatalf("links %v became %v, %v", links, l, err)
 			}
 		}
