@@ -40,17 +40,19 @@ func newRecordID(random io.Reader) (u recordID, err error) {
 // String is the id as a field has it, with its brackets.
 func (u recordID) String() string {
 	var b [47]byte
-	copy(b[:], "<urn:uuid:")
-	at := 10
+	return string(u.append(b[:0]))
+}
+
+// append appends what String returns.
+func (u recordID) append(b []byte) []byte {
+	b = append(b, "<urn:uuid:"...)
 	for i, part := range [...][]byte{u[:4], u[4:6], u[6:8], u[8:10], u[10:]} {
 		if i > 0 {
-			b[at] = '-'
-			at++
+			b = append(b, '-')
 		}
-		at += hex.Encode(b[at:], part)
+		b = hex.AppendEncode(b, part)
 	}
-	b[at] = '>'
-	return string(b[:])
+	return append(b, '>')
 }
 
 // encoder turns captures into compressed members. One goroutine at a time uses it; it is reused.
@@ -60,7 +62,8 @@ type encoder struct {
 	plain  compressor // for records that are not worth compressing; it also makes members
 	dense  bool       // the block of the record being made is compressed already
 	sum    hash.Hash
-	head   []byte // of the record being made
+	digest [20]byte // of the block
+	head   []byte   // of the record being made
 
 	// The result of the last capture: its members, the response's first.
 	out         []byte
@@ -217,8 +220,8 @@ func (e *encoder) address(a netip.Addr) {
 func (e *encoder) begin(kind string, id recordID, date time.Time) {
 	e.head = append(e.head[:0], "WARC/1.1\r\n"...)
 	e.field("WARC-Type", kind)
-	e.field("WARC-Record-ID", id.String())
-	e.field("WARC-Date", date.UTC().Format(warcDate))
+	e.head = append(id.append(append(e.head, "WARC-Record-ID: "...)), "\r\n"...)
+	e.head = append(date.UTC().AppendFormat(append(e.head, "WARC-Date: "...), warcDate), "\r\n"...)
 }
 
 // field adds a header line. Control bytes are percent-encoded, so that a value can never start a
@@ -247,9 +250,10 @@ func (e *encoder) end(block, more []byte) error {
 	e.sum.Reset()
 	e.sum.Write(block)
 	e.sum.Write(more)
-	e.field("WARC-Block-Digest", digest([20]byte(e.sum.Sum(nil))))
-	e.field("Content-Length", strconv.Itoa(len(block)+len(more)))
-	e.head = append(e.head, "\r\n"...)
+	e.digest = [20]byte(e.sum.Sum(e.digest[:0]))
+	e.head = append(appendDigest(append(e.head, "WARC-Block-Digest: "...), e.digest), "\r\n"...)
+	e.head = strconv.AppendInt(append(e.head, "Content-Length: "...), int64(len(block)+len(more)), 10)
+	e.head = append(e.head, "\r\n\r\n"...)
 	z := e.z
 	if e.dense || len(e.head)+len(block)+len(more) < plainBytes {
 		z = e.plain
@@ -268,5 +272,11 @@ func (e *encoder) end(block, more []byte) error {
 
 // digest formats a SHA-1 as in WARC files.
 func digest(sum [20]byte) string {
-	return "sha1:" + base32.StdEncoding.EncodeToString(sum[:])
+	var b [37]byte
+	return string(appendDigest(b[:0], sum))
+}
+
+// appendDigest appends what digest returns.
+func appendDigest(b []byte, sum [20]byte) []byte {
+	return base32.StdEncoding.AppendEncode(append(b, "sha1:"...), sum[:])
 }

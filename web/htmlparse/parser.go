@@ -231,6 +231,9 @@ func (p *parser) keep(l Link) {
 // clean makes a string of b: valid UTF-8, white space collapsed, at most limit
 // bytes.
 func clean(b []byte, limit int) string {
+	if len(b) <= limit && isClean(b) {
+		return string(b)
+	}
 	// The first cut avoids copying a megabyte of white space or of title.
 	if len(b) > 4*limit {
 		b = b[:4*limit]
@@ -240,6 +243,18 @@ func clean(b []byte, limit int) string {
 		s = s[:runeBoundary([]byte(s), limit)]
 	}
 	return s
+}
+
+// isClean reports whether b is printable ASCII whose words have one space between them.
+func isClean(b []byte) bool {
+	space := true // before the first word there is none
+	for _, c := range b {
+		if c < ' ' || c > '~' || c == ' ' && space {
+			return false
+		}
+		space = c == ' '
+	}
+	return len(b) == 0 || !space
 }
 
 // runeBoundary returns the largest offset up to limit at which a rune begins.
