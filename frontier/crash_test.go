@@ -53,7 +53,7 @@ func story(ctx context.Context, f *Frontier) (p promises, err error) {
 			return p, err
 		}
 	}
-	if err := f.Park(ctx, []Parked{{0, "h1.p1.test", crawl.HostState{}}, {0, "h0.p0.test", crawl.HostState{NotBefore: day}}}); err != nil && !errors.Is(err, commit.ErrNotHolder) {
+	if err := f.Park(ctx, []Parked{{Partition: 0, Host: "h1.p1.test", State: crawl.HostState{}}, {Partition: 0, Host: "h0.p0.test", State: crawl.HostState{NotBefore: day}}}); err != nil && !errors.Is(err, commit.ErrNotHolder) {
 		return p, err
 	}
 	if _, err = f.FailHost(ctx, 0, "h2.p0.test", "dead"); err != nil {

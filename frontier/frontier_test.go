@@ -351,9 +351,9 @@ func TestWaitingAndPark(t *testing.T) {
 		}
 		var parked []Parked
 		for h := range 6 {
-			parked = append(parked, Parked{0, crawl.Host(fmt.Sprintf("h%d.p0.test", h)), crawl.HostState{NotBefore: day.Add(-time.Duration(h) * time.Hour)}})
+			parked = append(parked, Parked{Partition: 0, Host: crawl.Host(fmt.Sprintf("h%d.p0.test", h)), State: crawl.HostState{NotBefore: day.Add(-time.Duration(h) * time.Hour)}})
 		}
-		r.must(r.Park(t.Context(), append(parked, Parked{0, "nobody.test", crawl.HostState{}})))
+		r.must(r.Park(t.Context(), append(parked, Parked{Partition: 0, Host: "nobody.test", State: crawl.HostState{}})))
 		r.check()
 		r = r.crash(reopen, commit.Options{})
 		var order []string
@@ -376,6 +376,28 @@ func TestWaitingAndPark(t *testing.T) {
 		}
 		if err := r.Park(t.Context(), append(parked[:1:1], Parked{Partition: 9, Host: "x"})); !errors.Is(err, commit.ErrNotHolder) {
 			t.Fatalf("Park of a foreign host: %v", err)
+		}
+	})
+}
+
+// TestParkOfAHostThatStays: after a crash its state is there, also the lease of a worker, and its place in the wake index is the old one.
+func TestParkOfAHostThatStays(t *testing.T) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
+		r := startHolding(t, kv, 1, commit.Options{})
+		r.add(link("http://h1.p0.test/"), link("http://h1.p0.test/second"))
+		before, _, err := r.Waiting(0, "", 4)
+		r.must(err)
+		state := crawl.HostState{Requests: 1, HoldUntil: day.Add(time.Hour), Lease: 7}
+		r.must(r.Park(t.Context(), []Parked{{Partition: 0, Host: "h1.p0.test", State: state, Stays: true}}))
+		r.check()
+		r = r.crash(reopen, commit.Options{})
+		after, _, err := r.Waiting(0, "", 4)
+		r.must(err)
+		if s, _, ok, err := r.Host(0, "h1.p0.test"); err != nil || !ok || s.Lease != 7 || s.HoldUntil.Sub(state.HoldUntil).Abs() > time.Minute {
+			t.Errorf("state %+v, %v, %v", s, ok, err)
+		}
+		if len(after) != 1 || len(before) != 1 || !after[0].NotBefore.Equal(before[0].NotBefore) {
+			t.Errorf("it waits at %+v, before at %+v", after, before)
 		}
 	})
 }

@@ -108,7 +108,7 @@ func (m *model) step(reopen func() storage.KV) {
 		m.visit()
 	case k < 90:
 		p, host := m.someHost()
-		m.r.must(m.r.Park(m.t.Context(), []Parked{{p, host, crawl.HostState{NotBefore: day.Add(-1 * 3600e9 * 24)}}}))
+		m.r.must(m.r.Park(m.t.Context(), []Parked{{Partition: p, Host: host, State: crawl.HostState{NotBefore: day.Add(-1 * 3600e9 * 24)}}}))
 	case k < 92:
 		m.failHost()
 	case k < 94:

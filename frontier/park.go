@@ -15,6 +15,8 @@ type Parked struct {
 	Partition crawl.Partition
 	Host      crawl.Host
 	State     crawl.HostState // as in Completion.Host
+	// Stays: it does not leave. Only its state is written: a start that finds it in the wake index too early reads the state as well.
+	Stays bool
 }
 
 // parkPiece is the number of hosts in one request.
@@ -56,7 +58,7 @@ func (f *Frontier) heads(hosts []Parked) ([]reader.Cursor, error) {
 	heads := make([]reader.Cursor, len(hosts))
 	for i := range hosts {
 		m, _ := f.Meta(hosts[i].Partition)
-		if m.State != layout.Holder {
+		if m.State != layout.Holder || hosts[i].Stays {
 			continue
 		}
 		// A chain that begins at the head and reads one entry of each band.
@@ -107,7 +109,7 @@ func (g group) park(p *Parked, heads reader.Cursor) bool {
 	for b := range e.Bands {
 		e.Bands[b].Head = max(e.Bands[b].Head, min(heads[b], e.Bands[b].Next))
 	}
-	e.Parked = true
+	e.Parked = e.Parked || !p.Stays
 	pg.Touch(e)
 	return true
 }

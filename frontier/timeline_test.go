@@ -124,7 +124,7 @@ func wrongClocksMeet(t *testing.T, off time.Duration) {
 	waits := func(d time.Duration) crawl.HostState {
 		return crawl.HostState{Requests: 1, NotBefore: begun.Add(2 * time.Second), HoldUntil: begun.Add(d), FrozenUntil: begun.Add(d / 2)}
 	}
-	a.must(a.Park(t.Context(), []Parked{{0, first, waits(time.Hour)}, {0, second, waits(10 * time.Minute)}}))
+	a.must(a.Park(t.Context(), []Parked{{Partition: 0, Host: first, State: waits(time.Hour)}, {Partition: 0, Host: second, State: waits(10 * time.Minute)}}))
 
 	holder, copier := a, b
 	epoch := crawl.Epoch(1)

@@ -70,7 +70,7 @@ func (l *loop) reserve(visits []crawl.Visit, at []int, hold func(*crawl.Visit) c
 		}
 		k := hold(&v)
 		state.HoldUntil, state.Lease = crawl.Latest(state.HoldUntil, k.Until), k.Lease
-		hosts = append(hosts, frontier.Parked{Partition: v.Partition, Host: v.Host, State: state})
+		hosts = append(hosts, frontier.Parked{Partition: v.Partition, Host: v.Host, State: state, Stays: true})
 		ready = append(ready, i)
 	}
 	return hosts, ready, busy
