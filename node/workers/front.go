@@ -149,6 +149,9 @@ func (f *Front) SettleURLs(ctx context.Context, r crawl.WorkerResults) (crawl.Re
 	if err := f.cluster.Ready(); err != nil {
 		return crawl.ResultsReport{}, err
 	}
+	if len(r.LeaseID) > maxLeaseID {
+		return crawl.ResultsReport{Ended: len(r.Results)}, crawl.ErrLeaseEnded
+	}
 	var sum crawl.ResultsReport
 	by := map[crawl.NodeID][]crawl.WorkerResult{}
 	for _, res := range r.Results {

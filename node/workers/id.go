@@ -13,6 +13,9 @@ import (
 // idRandom is the random part, in bytes.
 const idRandom = 16
 
+// maxLeaseID bounds an id. Longer ones are none of a node's, and are not hashed with each URL.
+const maxLeaseID = 64
+
 // overAfter is how long after its end a lease is over for any clock.
 const overAfter = time.Minute
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"crawlnode/crawl"
 	"crawlnode/node/leases"
@@ -31,6 +32,9 @@ type settled struct {
 //
 // A URL that is not open here may have been leased by the node that had its partition before. Then its host's state says so.
 func (d *Desk) Settle(ctx context.Context, id string, results []crawl.WorkerResult) (report crawl.ResultsReport, err error) {
+	if len(id) > maxLeaseID {
+		return crawl.ResultsReport{Ended: len(results)}, nil
+	}
 	ctx = context.WithoutCancel(ctx) // a page that was fetched is kept, whoever waits for the answer
 	own, strange, err := d.take(id, results, &report)
 	if err != nil {
@@ -83,6 +87,7 @@ func (d *Desk) adopt(ctx context.Context, id string, results []*crawl.WorkerResu
 	defer d.adopting.Unlock()
 	var claims []crawl.LeaseClaim
 	var of []*crawl.WorkerResult
+	twice, claimed := []crawl.LeaseTag(nil), map[crawl.LeaseTag]bool{}
 	d.mu.Lock()
 	for _, r := range results {
 		u, err := urlnorm.Parse(r.URL)
@@ -92,7 +97,10 @@ func (d *Desk) adopt(ctx context.Context, id string, results []*crawl.WorkerResu
 			report.Ended++
 		case d.book.WasSettled(uint64(tag)): // by another call, a moment ago
 			report.Processed++
+		case claimed[tag]:
+			twice = append(twice, tag)
 		default:
+			claimed[tag] = true
 			claims = append(claims, crawl.LeaseClaim{Partition: d.o.Partition(crawl.Host(u.Host())), URL: u, Lease: tag})
 			of = append(of, r)
 		}
@@ -106,6 +114,14 @@ func (d *Desk) adopt(ctx context.Context, id string, results []*crawl.WorkerResu
 		case v.ID != 0:
 			d.book.Settled(uint64(claims[i].Lease))
 			adopted.add(v, of[i])
+			report.Processed++
+		case err == nil:
+			report.Ended++
+		}
+	}
+	for _, tag := range twice {
+		switch {
+		case d.book.WasSettled(uint64(tag)):
 			report.Processed++
 		case err == nil:
 			report.Ended++
@@ -144,12 +160,18 @@ func (d *Desk) write(ctx context.Context, s settled, report *crawl.ResultsReport
 	return nil
 }
 
+const (
+	// maxPageBytes and maxPageLinks bound what one page adds to counters that nothing may make overflow.
+	maxPageBytes = 1 << 36
+	maxPageLinks = 1 << 24
+)
+
 // reportOf translates a result. A worker says what it likes, so times are bounded by what is possible.
 func reportOf(r *crawl.WorkerResult, life time.Duration) pipeline.Report {
 	out := pipeline.Report{
-		Status: r.HTTPStatus, ContentType: cut(r.ContentType, 256), Bytes: r.ContentLength, Took: seconds(r.FetchTimeMS/1000, life),
+		Status: r.HTTPStatus, ContentType: cut(r.ContentType, 256), Bytes: min(max(r.ContentLength, 0), maxPageBytes), Took: seconds(r.FetchTimeMS/1000, life),
 		RetryAfter: seconds(r.RetryAfter, math.MaxInt64), Digest: digestOf(r.ContentHash), Simhash: simhashOf(string(r.Simhash)),
-		Links: r.Links, LinksFound: min(r.LinksFound, math.MaxInt32), Error: cut(r.Error, 500),
+		Links: r.Links, LinksFound: min(max(r.LinksFound, 0), maxPageLinks), Error: cut(r.Error, 500),
 	}
 	if out.Status < 100 || out.Status > 599 {
 		out.Status = 0
@@ -197,5 +219,12 @@ func simhashOf(text string) uint64 {
 	return n
 }
 
-// cut shortens a text of a worker to at most n bytes of valid UTF-8.
-func cut(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
+// cut shortens a text of a worker to at most n bytes of valid UTF-8 without control characters.
+func cut(s string, n int) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s[:min(len(s), n)], ""))
+}

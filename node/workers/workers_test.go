@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -330,25 +332,28 @@ func TestAdopted(t *testing.T) {
 	w.adoptable[u] = crawl.TagOf("l", u)
 	w.mu.Unlock()
 	settle := func(id string) crawl.ResultsReport {
-		r, err := w.desk.Settle(t.Context(), id, []crawl.WorkerResult{result(u, 200)})
+		r, err := w.desk.Settle(t.Context(), id, []crawl.WorkerResult{result(u, 200), result(u, 404), result("http://other.test/", 200)})
 		if err != nil {
 			t.Error(err)
 		}
 		return r
 	}
-	if r := settle("of another"); r != (crawl.ResultsReport{Ended: 1}) {
+	if r := settle("of another"); r != (crawl.ResultsReport{Ended: 3}) {
 		t.Errorf("another lease: %+v", r)
 	}
 	var calls sync.WaitGroup
 	for range 8 {
 		calls.Go(func() {
-			if r := settle("l"); r != (crawl.ResultsReport{Processed: 1}) {
+			if r := settle("l"); r != (crawl.ResultsReport{Processed: 2, Ended: 1}) {
 				t.Errorf("%+v", r)
 			}
 		})
 	}
 	calls.Wait()
 	w.became("settled 200", u)
+	if r := settle(strings.Repeat("l", maxLeaseID+1)); r != (crawl.ResultsReport{Ended: 3}) {
+		t.Errorf("an endless id: %+v", r)
+	}
 	if c := w.desk.Counts(); c.Settled != 1 || c.Open != 0 {
 		t.Errorf("%+v", c)
 	}
@@ -451,11 +456,17 @@ func TestReportsAreBounded(t *testing.T) {
 		{crawl.WorkerResult{Status: "error", HTTPStatus: 1000}, pipeline.Report{}},
 		{crawl.WorkerResult{Status: "error", HTTPStatus: 503, RetryAfter: 7}, pipeline.Report{Status: 503, RetryAfter: 7 * time.Second}},
 		{crawl.WorkerResult{Status: "success", FetchTimeMS: 1e300, RetryAfter: -1}, pipeline.Report{Status: 200, Took: time.Minute}},
+		{crawl.WorkerResult{Status: "success", ContentLength: math.MaxInt64, LinksFound: math.MaxInt}, pipeline.Report{Status: 200, Bytes: maxPageBytes, LinksFound: maxPageLinks}},
+		{crawl.WorkerResult{Status: "success", ContentLength: -1, LinksFound: -1, HTTPStatus: -200}, pipeline.Report{Status: 200}},
+		{crawl.WorkerResult{Status: "error", ContentType: "a\x00b\xff", Error: "dns:\n\x1b[2J"}, pipeline.Report{ContentType: "a b", Error: "dns:  [2J"}},
 		{crawl.WorkerResult{Status: "success", Simhash: "00ff", ContentHash: "md5:x"}, pipeline.Report{Status: 200, Simhash: 255}},
 		{crawl.WorkerResult{Status: "success", ContentHash: "sha1:" + sha}, pipeline.Report{Status: 200, Digest: crawl.Digest{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67}}},
 		{crawl.WorkerResult{Status: "success", ContentHash: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB"}, pipeline.Report{Status: 200, Digest: crawl.Digest{19: 1}}},
 	} {
 		got := reportOf(&c.r, time.Minute)
+		if got.Bytes != c.want.Bytes || got.LinksFound != c.want.LinksFound || got.ContentType != c.want.ContentType || got.Error != c.want.Error {
+			t.Errorf("%+v: %+v, want %+v", c.r, got, c.want)
+		}
 		if got.Status != c.want.Status || got.Took != c.want.Took || got.RetryAfter != c.want.RetryAfter || got.Digest != c.want.Digest || got.Simhash != c.want.Simhash {
 			t.Errorf("%+v: %+v, want %+v", c.r, got, c.want)
 		}
