@@ -46,10 +46,13 @@ type Cluster struct {
 }
 
 // Front answers workers for the whole cluster. It keeps nothing: every node answers for every lease.
-type Front struct{ cluster Cluster }
+type Front struct {
+	cluster Cluster
+	first   time.Duration // firstWait
+}
 
 // NewFront makes a Front.
-func NewFront(c Cluster) *Front { return &Front{c} }
+func NewFront(c Cluster) *Front { return &Front{c, firstWait} }
 
 // AddFound stores URLs that programs outside of the cluster have found.
 func (f *Front) AddFound(ctx context.Context, found crawl.FoundURLs) (crawl.FoundReport, error) {
@@ -73,7 +76,7 @@ func (f *Front) NextURLs(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLe
 func (f *Front) next(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLease, error) {
 	b := batch{id: newLeaseID(time.Now().Add(f.cluster.Lease)), worker: q.Worker, most: q.Most, lease: crawl.WorkerLease{URLs: []crawl.LeasedURL{}}}
 	until := time.Now().Add(min(max(q.Wait, 0), MaxPatience))
-	for wait := firstWait; ; wait = min(2*wait, longestRound) {
+	for wait := f.first; ; wait = min(2*wait, longestRound) {
 		others := f.cluster.Others()
 		left := time.Until(until)
 		if len(others) > 0 {
