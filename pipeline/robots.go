@@ -204,7 +204,13 @@ func (c *chase) answered(a crawl.RobotsAnswer) (crawl.Response, crawl.Outcome) {
 // start with none of the letters of user-agent, allow, disallow, crawl-delay and their known
 // misspellings. The rest is kept with the host, in memory and on disk.
 func compact(body []byte) []byte {
-	body = bytes.TrimPrefix(robots.Readable(body), []byte("\xef\xbb\xbf"))
+	body = robots.Readable(body)
+	for _, b := range []byte("\xef\xbb\xbf") { // a byte order mark, or its beginning, as the parser skips it
+		if len(body) == 0 || body[0] != b {
+			break
+		}
+		body = body[1:]
+	}
 	out := make([]byte, 0, min(len(body), 4<<10))
 	for line := range bytes.FieldsFuncSeq(body, func(r rune) bool { return r == '\n' || r == '\r' }) {
 		line, _, _ = bytes.Cut(line, []byte("#"))

@@ -189,7 +189,7 @@ func FuzzCompact(f *testing.F) {
 	for _, s := range []string{
 		"user-agent: *\ndisallow: /p # not here\n\n# all\nallow: /p/q\n", "\xef\xbb\xbfUser-Agent: crawlnode\rDisallow: /\r",
 		"useragent: *\ndissallow /p\nSitemap: x\nuser agent: crawlnode\nallow: /p", "<html>\n<a href='/'>disallow: /p</a>", "user-agent: a\nuser-agent: crawlnode\nfoo: bar\n\ndisallow: /p$",
-		"USER-AGENT: *\n\tdisallow\t:\t/p\ncrawl-delay: 3",
+		"USER-AGENT: *\n\tdisallow\t:\t/p\ncrawl-delay: 3", "\xefUser-Agent: crawlnode\rDisallow: /\r", "\xef\xef\xbb\xbfUser-Agent: crawlnode\nDisallow: /",
 	} {
 		f.Add(s, "/p/q")
 	}
