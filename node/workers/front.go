@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -129,15 +131,27 @@ func (b *batch) finish() crawl.WorkerLease {
 	return b.lease
 }
 
-// askOthers asks all other nodes for what is missing, an equal share of each.
+// askOthers asks the other nodes for what is missing, an equal share of each. If less is missing than there are nodes, only as many of them are asked,
+// by chance: what one gives beyond the batch would be leased for nothing.
 func (f *Front) askOthers(ctx context.Context, b *batch, others []crawl.NodeID, wait time.Duration) {
-	share := (b.missing() + len(others) - 1) / len(others)
-	q := encode(question{Next: &nextQuestion{Lease: b.id, Worker: b.worker, Most: share, Wait: wait}})
+	missing := b.missing()
+	others = slices.Clone(others)
+	rand.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+	others = others[:min(len(others), missing)]
+	share := func(to crawl.NodeID) int {
+		n := missing / len(others)
+		if slices.Index(others, to) < missing%len(others) {
+			n++
+		}
+		return n
+	}
 	// A worker that hangs up does not end the calls: what a node has leased for it is told to nobody then, but no call is without an answer.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait+callRoom)
 	defer cancel()
 	start := time.Now()
-	for _, a := range fanout.Ask(others, func(to crawl.NodeID) (answer, error) { return f.call(ctx, to, q) }) {
+	for _, a := range fanout.Ask(others, func(to crawl.NodeID) (answer, error) {
+		return f.call(ctx, to, encode(question{Next: &nextQuestion{Lease: b.id, Worker: b.worker, Most: share(to), Wait: wait}}))
+	}) {
 		if a.Err == nil && a.Value.Grant != nil { // a node that does not answer has nothing for now
 			g := *a.Value.Grant
 			g.Left -= time.Since(start) // it began when that node answered, at the earliest at start

@@ -157,8 +157,8 @@ func TestFrontWaits(t *testing.T) {
 	t.Parallel()
 	f, _, worlds := cluster(t)
 	for range 3 { // those that there are
-		if _, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 1, Wait: 20 * time.Second}); err != nil {
-			t.Fatal(err)
+		if l, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 1, Wait: 20 * time.Second}); err != nil || len(l.URLs) != 1 {
+			t.Fatalf("%+v, %v", l, err) // never more than were asked for
 		}
 	}
 	if l, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 10, Wait: 50 * time.Millisecond}); err != nil || len(l.URLs) != 0 || l.LeaseID != "" || l.LeaseExpiresAt != nil {
