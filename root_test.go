@@ -356,7 +356,7 @@ var table = []rule{
 		"it brings documents into the node's index and asks those of all nodes; calls and rules are functions that it is given",
 	},
 	{
-		[]string{"node/rendering"}, []string{"crawl", "node/dispatch", "pipeline", "ring", "web/htmlparse", "web/render", "web/render/decide", "web/scope", "web/urlnorm"},
+		[]string{"node/rendering"}, []string{"crawl", "node/dispatch", "peer", "pipeline", "ring", "web/htmlparse", "web/render", "web/render/decide", "web/scope", "web/urlnorm"},
 		"it shows pages to the browser and has what they ask for fetched in the hosts' turns; who holds a host is a function that it is given",
 	},
 	{

@@ -1,7 +1,11 @@
 package node
 
 import (
+	"context"
+
+	"crawlnode/crawl"
 	"crawlnode/node/rendering"
+	"crawlnode/peer"
 )
 
 // This file fits package rendering to the rest of the node.
@@ -15,7 +19,7 @@ func (n *Node) openRenderer() (err error) {
 	c := &n.cfg
 	n.renderer, err = rendering.New(rendering.Options{Self: n.id, Dir: n.dir.Join("browser"), Browser: c.Browser, Renderers: c.Renderers, Timeout: c.RenderTimeout,
 		Memory: int64(c.RenderMemory), CacheBytes: int(c.Memory) / cacheShare, Fetchers: c.Fetchers, Rules: n.pipelineRules, Partitions: n.partitions,
-		Holder: n.router.Holder, Look: n.lookForErrands, Log: n.log})
+		Holder: n.router.Holder, Call: n.askPart, Look: n.lookForErrands, Log: n.log})
 	if err != nil {
 		return err
 	}
@@ -23,6 +27,16 @@ func (n *Node) openRenderer() (err error) {
 		return usageError(missing)
 	}
 	return nil
+}
+
+// askPart asks the holder of a host for what a page in this node's browser asks for.
+func (n *Node) askPart(ctx context.Context, to crawl.NodeID, req *peer.PartRequest) (*peer.PartReply, error) {
+	return peer.CallWithin(ctx, rendering.Patience, n.pool, n.target(to), req, peer.PeerClient.Part)
+}
+
+// Part answers another node whose browser shows a page.
+func (h handler) Part(ctx context.Context, _ string, req *peer.PartRequest) (*peer.PartReply, error) {
+	return h.node.renderer.Serve(ctx, req)
 }
 
 // lookForErrands tells the dispatcher that a page in the browser waits for something.

@@ -147,6 +147,194 @@ func (ContentVerdict) EnumDescriptor() ([]byte, []int) {
 	return file_peer_peer_proto_rawDescGZIP(), []int{1}
 }
 
+type PartRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Url           string                 `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"` // canonical; at most 2,083 bytes
+	Partition     uint32                 `protobuf:"varint,2,opt,name=partition,proto3" json:"partition,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PartRequest) Reset() {
+	*x = PartRequest{}
+	mi := &file_peer_peer_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PartRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PartRequest) ProtoMessage() {}
+
+func (x *PartRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PartRequest.ProtoReflect.Descriptor instead.
+func (*PartRequest) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *PartRequest) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *PartRequest) GetPartition() uint32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+type PartReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Status        uint32                 `protobuf:"varint,1,opt,name=status,proto3" json:"status,omitempty"`               // HTTP
+	Fields        []*PartField           `protobuf:"bytes,2,rep,name=fields,proto3" json:"fields,omitempty"`                // of the header
+	Body          []byte                 `protobuf:"bytes,3,opt,name=body,proto3" json:"body,omitempty"`                    // without content coding; at most 4 MiB
+	Refusal       string                 `protobuf:"bytes,4,opt,name=refusal,proto3" json:"refusal,omitempty"`              // why nothing was fetched; empty: there is an answer
+	LifeMs        int64                  `protobuf:"varint,5,opt,name=life_ms,json=lifeMs,proto3" json:"life_ms,omitempty"` // how long the answer may be used again
+	Kept          bool                   `protobuf:"varint,6,opt,name=kept,proto3" json:"kept,omitempty"`                   // the holder had it: no request was made
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PartReply) Reset() {
+	*x = PartReply{}
+	mi := &file_peer_peer_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PartReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PartReply) ProtoMessage() {}
+
+func (x *PartReply) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PartReply.ProtoReflect.Descriptor instead.
+func (*PartReply) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *PartReply) GetStatus() uint32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *PartReply) GetFields() []*PartField {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+func (x *PartReply) GetBody() []byte {
+	if x != nil {
+		return x.Body
+	}
+	return nil
+}
+
+func (x *PartReply) GetRefusal() string {
+	if x != nil {
+		return x.Refusal
+	}
+	return ""
+}
+
+func (x *PartReply) GetLifeMs() int64 {
+	if x != nil {
+		return x.LifeMs
+	}
+	return 0
+}
+
+func (x *PartReply) GetKept() bool {
+	if x != nil {
+		return x.Kept
+	}
+	return false
+}
+
+type PartField struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          []byte                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Value         []byte                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"` // in whatever encoding
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PartField) Reset() {
+	*x = PartField{}
+	mi := &file_peer_peer_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PartField) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PartField) ProtoMessage() {}
+
+func (x *PartField) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PartField.ProtoReflect.Descriptor instead.
+func (*PartField) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *PartField) GetName() []byte {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *PartField) GetValue() []byte {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
 // Envelope holds bytes that the receiving package decodes and bounds.
 type Envelope struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -157,7 +345,7 @@ type Envelope struct {
 
 func (x *Envelope) Reset() {
 	*x = Envelope{}
-	mi := &file_peer_peer_proto_msgTypes[0]
+	mi := &file_peer_peer_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -169,7 +357,7 @@ func (x *Envelope) String() string {
 func (*Envelope) ProtoMessage() {}
 
 func (x *Envelope) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[0]
+	mi := &file_peer_peer_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -182,7 +370,7 @@ func (x *Envelope) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Envelope.ProtoReflect.Descriptor instead.
 func (*Envelope) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{0}
+	return file_peer_peer_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Envelope) GetPayload() []byte {
@@ -210,7 +398,7 @@ type Link struct {
 
 func (x *Link) Reset() {
 	*x = Link{}
-	mi := &file_peer_peer_proto_msgTypes[1]
+	mi := &file_peer_peer_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -222,7 +410,7 @@ func (x *Link) String() string {
 func (*Link) ProtoMessage() {}
 
 func (x *Link) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[1]
+	mi := &file_peer_peer_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -235,7 +423,7 @@ func (x *Link) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Link.ProtoReflect.Descriptor instead.
 func (*Link) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{1}
+	return file_peer_peer_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Link) GetUrl() string {
@@ -319,7 +507,7 @@ type LinkBatch struct {
 
 func (x *LinkBatch) Reset() {
 	*x = LinkBatch{}
-	mi := &file_peer_peer_proto_msgTypes[2]
+	mi := &file_peer_peer_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -331,7 +519,7 @@ func (x *LinkBatch) String() string {
 func (*LinkBatch) ProtoMessage() {}
 
 func (x *LinkBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[2]
+	mi := &file_peer_peer_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -344,7 +532,7 @@ func (x *LinkBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkBatch.ProtoReflect.Descriptor instead.
 func (*LinkBatch) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{2}
+	return file_peer_peer_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LinkBatch) GetId() uint64 {
@@ -381,7 +569,7 @@ type RulesStamp struct {
 
 func (x *RulesStamp) Reset() {
 	*x = RulesStamp{}
-	mi := &file_peer_peer_proto_msgTypes[3]
+	mi := &file_peer_peer_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -393,7 +581,7 @@ func (x *RulesStamp) String() string {
 func (*RulesStamp) ProtoMessage() {}
 
 func (x *RulesStamp) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[3]
+	mi := &file_peer_peer_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -406,7 +594,7 @@ func (x *RulesStamp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RulesStamp.ProtoReflect.Descriptor instead.
 func (*RulesStamp) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{3}
+	return file_peer_peer_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RulesStamp) GetCrawlVersion() uint64 {
@@ -441,7 +629,7 @@ type LinkAck struct {
 
 func (x *LinkAck) Reset() {
 	*x = LinkAck{}
-	mi := &file_peer_peer_proto_msgTypes[4]
+	mi := &file_peer_peer_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -453,7 +641,7 @@ func (x *LinkAck) String() string {
 func (*LinkAck) ProtoMessage() {}
 
 func (x *LinkAck) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[4]
+	mi := &file_peer_peer_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -466,7 +654,7 @@ func (x *LinkAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkAck.ProtoReflect.Descriptor instead.
 func (*LinkAck) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{4}
+	return file_peer_peer_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *LinkAck) GetId() uint64 {
@@ -510,7 +698,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_peer_peer_proto_msgTypes[5]
+	mi := &file_peer_peer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -522,7 +710,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[5]
+	mi := &file_peer_peer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -535,7 +723,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{5}
+	return file_peer_peer_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RenewRequest) GetView() uint64 {
@@ -612,7 +800,7 @@ type RenewReply struct {
 
 func (x *RenewReply) Reset() {
 	*x = RenewReply{}
-	mi := &file_peer_peer_proto_msgTypes[6]
+	mi := &file_peer_peer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -624,7 +812,7 @@ func (x *RenewReply) String() string {
 func (*RenewReply) ProtoMessage() {}
 
 func (x *RenewReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[6]
+	mi := &file_peer_peer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -637,7 +825,7 @@ func (x *RenewReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewReply.ProtoReflect.Descriptor instead.
 func (*RenewReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{6}
+	return file_peer_peer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RenewReply) GetView() uint64 {
@@ -706,7 +894,7 @@ type ClockRequest struct {
 
 func (x *ClockRequest) Reset() {
 	*x = ClockRequest{}
-	mi := &file_peer_peer_proto_msgTypes[7]
+	mi := &file_peer_peer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -718,7 +906,7 @@ func (x *ClockRequest) String() string {
 func (*ClockRequest) ProtoMessage() {}
 
 func (x *ClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[7]
+	mi := &file_peer_peer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -731,7 +919,7 @@ func (x *ClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
 func (*ClockRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{7}
+	return file_peer_peer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ClockRequest) GetBoot() uint64 {
@@ -757,7 +945,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_peer_peer_proto_msgTypes[8]
+	mi := &file_peer_peer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -769,7 +957,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[8]
+	mi := &file_peer_peer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -782,7 +970,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{8}
+	return file_peer_peer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ClockReply) GetClockNs() int64 {
@@ -803,7 +991,7 @@ type ScopeLog struct {
 
 func (x *ScopeLog) Reset() {
 	*x = ScopeLog{}
-	mi := &file_peer_peer_proto_msgTypes[9]
+	mi := &file_peer_peer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -815,7 +1003,7 @@ func (x *ScopeLog) String() string {
 func (*ScopeLog) ProtoMessage() {}
 
 func (x *ScopeLog) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[9]
+	mi := &file_peer_peer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -828,7 +1016,7 @@ func (x *ScopeLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScopeLog.ProtoReflect.Descriptor instead.
 func (*ScopeLog) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{9}
+	return file_peer_peer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ScopeLog) GetOrigin() string {
@@ -857,7 +1045,7 @@ type ScopePiece struct {
 
 func (x *ScopePiece) Reset() {
 	*x = ScopePiece{}
-	mi := &file_peer_peer_proto_msgTypes[10]
+	mi := &file_peer_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -869,7 +1057,7 @@ func (x *ScopePiece) String() string {
 func (*ScopePiece) ProtoMessage() {}
 
 func (x *ScopePiece) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[10]
+	mi := &file_peer_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -882,7 +1070,7 @@ func (x *ScopePiece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScopePiece.ProtoReflect.Descriptor instead.
 func (*ScopePiece) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{10}
+	return file_peer_peer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ScopePiece) GetOrigin() string {
@@ -922,7 +1110,7 @@ type CrawlRequest struct {
 
 func (x *CrawlRequest) Reset() {
 	*x = CrawlRequest{}
-	mi := &file_peer_peer_proto_msgTypes[11]
+	mi := &file_peer_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -934,7 +1122,7 @@ func (x *CrawlRequest) String() string {
 func (*CrawlRequest) ProtoMessage() {}
 
 func (x *CrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[11]
+	mi := &file_peer_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -947,7 +1135,7 @@ func (x *CrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CrawlRequest.ProtoReflect.Descriptor instead.
 func (*CrawlRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{11}
+	return file_peer_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CrawlRequest) GetView() uint64 {
@@ -1007,7 +1195,7 @@ type CrawlReply struct {
 
 func (x *CrawlReply) Reset() {
 	*x = CrawlReply{}
-	mi := &file_peer_peer_proto_msgTypes[12]
+	mi := &file_peer_peer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1019,7 +1207,7 @@ func (x *CrawlReply) String() string {
 func (*CrawlReply) ProtoMessage() {}
 
 func (x *CrawlReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[12]
+	mi := &file_peer_peer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1032,7 +1220,7 @@ func (x *CrawlReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CrawlReply.ProtoReflect.Descriptor instead.
 func (*CrawlReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{12}
+	return file_peer_peer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CrawlReply) GetView() uint64 {
@@ -1095,7 +1283,7 @@ type PermitRequest struct {
 
 func (x *PermitRequest) Reset() {
 	*x = PermitRequest{}
-	mi := &file_peer_peer_proto_msgTypes[13]
+	mi := &file_peer_peer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1107,7 +1295,7 @@ func (x *PermitRequest) String() string {
 func (*PermitRequest) ProtoMessage() {}
 
 func (x *PermitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[13]
+	mi := &file_peer_peer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1120,7 +1308,7 @@ func (x *PermitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermitRequest.ProtoReflect.Descriptor instead.
 func (*PermitRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{13}
+	return file_peer_peer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PermitRequest) GetReturned() int64 {
@@ -1155,7 +1343,7 @@ type PermitReply struct {
 
 func (x *PermitReply) Reset() {
 	*x = PermitReply{}
-	mi := &file_peer_peer_proto_msgTypes[14]
+	mi := &file_peer_peer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1167,7 +1355,7 @@ func (x *PermitReply) String() string {
 func (*PermitReply) ProtoMessage() {}
 
 func (x *PermitReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[14]
+	mi := &file_peer_peer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1180,7 +1368,7 @@ func (x *PermitReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermitReply.ProtoReflect.Descriptor instead.
 func (*PermitReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{14}
+	return file_peer_peer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PermitReply) GetGranted() int64 {
@@ -1215,7 +1403,7 @@ type IdleRequest struct {
 
 func (x *IdleRequest) Reset() {
 	*x = IdleRequest{}
-	mi := &file_peer_peer_proto_msgTypes[15]
+	mi := &file_peer_peer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1227,7 +1415,7 @@ func (x *IdleRequest) String() string {
 func (*IdleRequest) ProtoMessage() {}
 
 func (x *IdleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[15]
+	mi := &file_peer_peer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1240,7 +1428,7 @@ func (x *IdleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdleRequest.ProtoReflect.Descriptor instead.
 func (*IdleRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{15}
+	return file_peer_peer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *IdleRequest) GetView() uint64 {
@@ -1272,7 +1460,7 @@ type IdleReply struct {
 
 func (x *IdleReply) Reset() {
 	*x = IdleReply{}
-	mi := &file_peer_peer_proto_msgTypes[16]
+	mi := &file_peer_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1284,7 +1472,7 @@ func (x *IdleReply) String() string {
 func (*IdleReply) ProtoMessage() {}
 
 func (x *IdleReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[16]
+	mi := &file_peer_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1297,7 +1485,7 @@ func (x *IdleReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdleReply.ProtoReflect.Descriptor instead.
 func (*IdleReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{16}
+	return file_peer_peer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *IdleReply) GetView() uint64 {
@@ -1359,7 +1547,7 @@ type RobotsRequest struct {
 
 func (x *RobotsRequest) Reset() {
 	*x = RobotsRequest{}
-	mi := &file_peer_peer_proto_msgTypes[17]
+	mi := &file_peer_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1371,7 +1559,7 @@ func (x *RobotsRequest) String() string {
 func (*RobotsRequest) ProtoMessage() {}
 
 func (x *RobotsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[17]
+	mi := &file_peer_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1384,7 +1572,7 @@ func (x *RobotsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RobotsRequest.ProtoReflect.Descriptor instead.
 func (*RobotsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{17}
+	return file_peer_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RobotsRequest) GetUrl() string {
@@ -1415,7 +1603,7 @@ type RobotsReply struct {
 
 func (x *RobotsReply) Reset() {
 	*x = RobotsReply{}
-	mi := &file_peer_peer_proto_msgTypes[18]
+	mi := &file_peer_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1427,7 +1615,7 @@ func (x *RobotsReply) String() string {
 func (*RobotsReply) ProtoMessage() {}
 
 func (x *RobotsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[18]
+	mi := &file_peer_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1440,7 +1628,7 @@ func (x *RobotsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RobotsReply.ProtoReflect.Descriptor instead.
 func (*RobotsReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{18}
+	return file_peer_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RobotsReply) GetArrived() bool {
@@ -1493,7 +1681,7 @@ type PartitionsRequest struct {
 
 func (x *PartitionsRequest) Reset() {
 	*x = PartitionsRequest{}
-	mi := &file_peer_peer_proto_msgTypes[19]
+	mi := &file_peer_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1505,7 +1693,7 @@ func (x *PartitionsRequest) String() string {
 func (*PartitionsRequest) ProtoMessage() {}
 
 func (x *PartitionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[19]
+	mi := &file_peer_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1518,7 +1706,7 @@ func (x *PartitionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionsRequest.ProtoReflect.Descriptor instead.
 func (*PartitionsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{19}
+	return file_peer_peer_proto_rawDescGZIP(), []int{22}
 }
 
 type PartitionInfo struct {
@@ -1536,7 +1724,7 @@ type PartitionInfo struct {
 
 func (x *PartitionInfo) Reset() {
 	*x = PartitionInfo{}
-	mi := &file_peer_peer_proto_msgTypes[20]
+	mi := &file_peer_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1548,7 +1736,7 @@ func (x *PartitionInfo) String() string {
 func (*PartitionInfo) ProtoMessage() {}
 
 func (x *PartitionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[20]
+	mi := &file_peer_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1561,7 +1749,7 @@ func (x *PartitionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionInfo.ProtoReflect.Descriptor instead.
 func (*PartitionInfo) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{20}
+	return file_peer_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PartitionInfo) GetPartition() uint32 {
@@ -1623,7 +1811,7 @@ type PartitionsReply struct {
 
 func (x *PartitionsReply) Reset() {
 	*x = PartitionsReply{}
-	mi := &file_peer_peer_proto_msgTypes[21]
+	mi := &file_peer_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1635,7 +1823,7 @@ func (x *PartitionsReply) String() string {
 func (*PartitionsReply) ProtoMessage() {}
 
 func (x *PartitionsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[21]
+	mi := &file_peer_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1648,7 +1836,7 @@ func (x *PartitionsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionsReply.ProtoReflect.Descriptor instead.
 func (*PartitionsReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{21}
+	return file_peer_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PartitionsReply) GetView() uint64 {
@@ -1678,7 +1866,7 @@ type ContentQuestion struct {
 
 func (x *ContentQuestion) Reset() {
 	*x = ContentQuestion{}
-	mi := &file_peer_peer_proto_msgTypes[22]
+	mi := &file_peer_peer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1690,7 +1878,7 @@ func (x *ContentQuestion) String() string {
 func (*ContentQuestion) ProtoMessage() {}
 
 func (x *ContentQuestion) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[22]
+	mi := &file_peer_peer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1703,7 +1891,7 @@ func (x *ContentQuestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentQuestion.ProtoReflect.Descriptor instead.
 func (*ContentQuestion) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{22}
+	return file_peer_peer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ContentQuestion) GetUrl() string {
@@ -1748,7 +1936,7 @@ type ContentNote struct {
 
 func (x *ContentNote) Reset() {
 	*x = ContentNote{}
-	mi := &file_peer_peer_proto_msgTypes[23]
+	mi := &file_peer_peer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1760,7 +1948,7 @@ func (x *ContentNote) String() string {
 func (*ContentNote) ProtoMessage() {}
 
 func (x *ContentNote) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[23]
+	mi := &file_peer_peer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1773,7 +1961,7 @@ func (x *ContentNote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentNote.ProtoReflect.Descriptor instead.
 func (*ContentNote) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{23}
+	return file_peer_peer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ContentNote) GetDigest() []byte {
@@ -1822,7 +2010,7 @@ type ContentBatch struct {
 
 func (x *ContentBatch) Reset() {
 	*x = ContentBatch{}
-	mi := &file_peer_peer_proto_msgTypes[24]
+	mi := &file_peer_peer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1834,7 +2022,7 @@ func (x *ContentBatch) String() string {
 func (*ContentBatch) ProtoMessage() {}
 
 func (x *ContentBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[24]
+	mi := &file_peer_peer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1847,7 +2035,7 @@ func (x *ContentBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentBatch.ProtoReflect.Descriptor instead.
 func (*ContentBatch) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{24}
+	return file_peer_peer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ContentBatch) GetQuestions() []*ContentQuestion {
@@ -1885,7 +2073,7 @@ type ContentAnswer struct {
 
 func (x *ContentAnswer) Reset() {
 	*x = ContentAnswer{}
-	mi := &file_peer_peer_proto_msgTypes[25]
+	mi := &file_peer_peer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1897,7 +2085,7 @@ func (x *ContentAnswer) String() string {
 func (*ContentAnswer) ProtoMessage() {}
 
 func (x *ContentAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[25]
+	mi := &file_peer_peer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1910,7 +2098,7 @@ func (x *ContentAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentAnswer.ProtoReflect.Descriptor instead.
 func (*ContentAnswer) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{25}
+	return file_peer_peer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ContentAnswer) GetVerdict() ContentVerdict {
@@ -1964,7 +2152,7 @@ type ContentReply struct {
 
 func (x *ContentReply) Reset() {
 	*x = ContentReply{}
-	mi := &file_peer_peer_proto_msgTypes[26]
+	mi := &file_peer_peer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1976,7 +2164,7 @@ func (x *ContentReply) String() string {
 func (*ContentReply) ProtoMessage() {}
 
 func (x *ContentReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[26]
+	mi := &file_peer_peer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1989,7 +2177,7 @@ func (x *ContentReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentReply.ProtoReflect.Descriptor instead.
 func (*ContentReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{26}
+	return file_peer_peer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ContentReply) GetAnswers() []*ContentAnswer {
@@ -2012,7 +2200,7 @@ type CreditEntry struct {
 
 func (x *CreditEntry) Reset() {
 	*x = CreditEntry{}
-	mi := &file_peer_peer_proto_msgTypes[27]
+	mi := &file_peer_peer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2024,7 +2212,7 @@ func (x *CreditEntry) String() string {
 func (*CreditEntry) ProtoMessage() {}
 
 func (x *CreditEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[27]
+	mi := &file_peer_peer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2037,7 +2225,7 @@ func (x *CreditEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreditEntry.ProtoReflect.Descriptor instead.
 func (*CreditEntry) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{27}
+	return file_peer_peer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CreditEntry) GetFrom() uint32 {
@@ -2077,7 +2265,7 @@ type CreditBatch struct {
 
 func (x *CreditBatch) Reset() {
 	*x = CreditBatch{}
-	mi := &file_peer_peer_proto_msgTypes[28]
+	mi := &file_peer_peer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2089,7 +2277,7 @@ func (x *CreditBatch) String() string {
 func (*CreditBatch) ProtoMessage() {}
 
 func (x *CreditBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[28]
+	mi := &file_peer_peer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2102,7 +2290,7 @@ func (x *CreditBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreditBatch.ProtoReflect.Descriptor instead.
 func (*CreditBatch) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{28}
+	return file_peer_peer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CreditBatch) GetEntries() []*CreditEntry {
@@ -2123,7 +2311,7 @@ type CreditReply struct {
 
 func (x *CreditReply) Reset() {
 	*x = CreditReply{}
-	mi := &file_peer_peer_proto_msgTypes[29]
+	mi := &file_peer_peer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2135,7 +2323,7 @@ func (x *CreditReply) String() string {
 func (*CreditReply) ProtoMessage() {}
 
 func (x *CreditReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[29]
+	mi := &file_peer_peer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2148,7 +2336,7 @@ func (x *CreditReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreditReply.ProtoReflect.Descriptor instead.
 func (*CreditReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{29}
+	return file_peer_peer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CreditReply) GetTaken() []uint64 {
@@ -2168,7 +2356,7 @@ type AddressBatch struct {
 
 func (x *AddressBatch) Reset() {
 	*x = AddressBatch{}
-	mi := &file_peer_peer_proto_msgTypes[30]
+	mi := &file_peer_peer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2180,7 +2368,7 @@ func (x *AddressBatch) String() string {
 func (*AddressBatch) ProtoMessage() {}
 
 func (x *AddressBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[30]
+	mi := &file_peer_peer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2193,7 +2381,7 @@ func (x *AddressBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddressBatch.ProtoReflect.Descriptor instead.
 func (*AddressBatch) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{30}
+	return file_peer_peer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *AddressBatch) GetBoot() uint64 {
@@ -2225,7 +2413,7 @@ type AddressMessage struct {
 
 func (x *AddressMessage) Reset() {
 	*x = AddressMessage{}
-	mi := &file_peer_peer_proto_msgTypes[31]
+	mi := &file_peer_peer_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2237,7 +2425,7 @@ func (x *AddressMessage) String() string {
 func (*AddressMessage) ProtoMessage() {}
 
 func (x *AddressMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[31]
+	mi := &file_peer_peer_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2250,7 +2438,7 @@ func (x *AddressMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddressMessage.ProtoReflect.Descriptor instead.
 func (*AddressMessage) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{31}
+	return file_peer_peer_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *AddressMessage) GetKind() uint32 {
@@ -2299,7 +2487,20 @@ var File_peer_peer_proto protoreflect.FileDescriptor
 
 const file_peer_peer_proto_rawDesc = "" +
 	"\n" +
-	"\x0fpeer/peer.proto\x12\x11crawlnode.peer.v1\"$\n" +
+	"\x0fpeer/peer.proto\x12\x11crawlnode.peer.v1\"=\n" +
+	"\vPartRequest\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1c\n" +
+	"\tpartition\x18\x02 \x01(\rR\tpartition\"\xb4\x01\n" +
+	"\tPartReply\x12\x16\n" +
+	"\x06status\x18\x01 \x01(\rR\x06status\x124\n" +
+	"\x06fields\x18\x02 \x03(\v2\x1c.crawlnode.peer.v1.PartFieldR\x06fields\x12\x12\n" +
+	"\x04body\x18\x03 \x01(\fR\x04body\x12\x18\n" +
+	"\arefusal\x18\x04 \x01(\tR\arefusal\x12\x17\n" +
+	"\alife_ms\x18\x05 \x01(\x03R\x06lifeMs\x12\x12\n" +
+	"\x04kept\x18\x06 \x01(\bR\x04kept\"5\n" +
+	"\tPartField\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\fR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value\"$\n" +
 	"\bEnvelope\x12\x18\n" +
 	"\apayload\x18\x01 \x01(\fR\apayload\"\xef\x01\n" +
 	"\x04Link\x12\x10\n" +
@@ -2478,8 +2679,7 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x13CONTENT_VERDICT_NEW\x10\x01\x12\x19\n" +
 	"\x15CONTENT_VERDICT_KNOWN\x10\x02\x12\x1b\n" +
 	"\x17CONTENT_VERDICT_PENDING\x10\x03\x12\x1e\n" +
-	"\x1aCONTENT_VERDICT_NOT_HOLDER\x10\x042\xf8\n" +
-	"\n" +
+	"\x1aCONTENT_VERDICT_NOT_HOLDER\x10\x042\xbe\v\n" +
 	"\x04Peer\x12E\n" +
 	"\x05Links\x12\x1c.crawlnode.peer.v1.LinkBatch\x1a\x1a.crawlnode.peer.v1.LinkAck(\x010\x01\x12C\n" +
 	"\aHandoff\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12I\n" +
@@ -2501,7 +2701,8 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\bContents\x12\x1f.crawlnode.peer.v1.ContentBatch\x1a\x1f.crawlnode.peer.v1.ContentReply\x12H\n" +
 	"\x06Credit\x12\x1e.crawlnode.peer.v1.CreditBatch\x1a\x1e.crawlnode.peer.v1.CreditReply\x12M\n" +
 	"\tAddresses\x12\x1f.crawlnode.peer.v1.AddressBatch\x1a\x1f.crawlnode.peer.v1.AddressBatch\x12C\n" +
-	"\aWorkers\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.EnvelopeB\x10Z\x0ecrawlnode/peerb\x06proto3"
+	"\aWorkers\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12D\n" +
+	"\x04Part\x12\x1e.crawlnode.peer.v1.PartRequest\x1a\x1c.crawlnode.peer.v1.PartReplyB\x10Z\x0ecrawlnode/peerb\x06proto3"
 
 var (
 	file_peer_peer_proto_rawDescOnce sync.Once
@@ -2516,106 +2717,112 @@ func file_peer_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_peer_peer_proto_goTypes = []any{
 	(Verdict)(0),              // 0: crawlnode.peer.v1.Verdict
 	(ContentVerdict)(0),       // 1: crawlnode.peer.v1.ContentVerdict
-	(*Envelope)(nil),          // 2: crawlnode.peer.v1.Envelope
-	(*Link)(nil),              // 3: crawlnode.peer.v1.Link
-	(*LinkBatch)(nil),         // 4: crawlnode.peer.v1.LinkBatch
-	(*RulesStamp)(nil),        // 5: crawlnode.peer.v1.RulesStamp
-	(*LinkAck)(nil),           // 6: crawlnode.peer.v1.LinkAck
-	(*RenewRequest)(nil),      // 7: crawlnode.peer.v1.RenewRequest
-	(*RenewReply)(nil),        // 8: crawlnode.peer.v1.RenewReply
-	(*ClockRequest)(nil),      // 9: crawlnode.peer.v1.ClockRequest
-	(*ClockReply)(nil),        // 10: crawlnode.peer.v1.ClockReply
-	(*ScopeLog)(nil),          // 11: crawlnode.peer.v1.ScopeLog
-	(*ScopePiece)(nil),        // 12: crawlnode.peer.v1.ScopePiece
-	(*CrawlRequest)(nil),      // 13: crawlnode.peer.v1.CrawlRequest
-	(*CrawlReply)(nil),        // 14: crawlnode.peer.v1.CrawlReply
-	(*PermitRequest)(nil),     // 15: crawlnode.peer.v1.PermitRequest
-	(*PermitReply)(nil),       // 16: crawlnode.peer.v1.PermitReply
-	(*IdleRequest)(nil),       // 17: crawlnode.peer.v1.IdleRequest
-	(*IdleReply)(nil),         // 18: crawlnode.peer.v1.IdleReply
-	(*RobotsRequest)(nil),     // 19: crawlnode.peer.v1.RobotsRequest
-	(*RobotsReply)(nil),       // 20: crawlnode.peer.v1.RobotsReply
-	(*PartitionsRequest)(nil), // 21: crawlnode.peer.v1.PartitionsRequest
-	(*PartitionInfo)(nil),     // 22: crawlnode.peer.v1.PartitionInfo
-	(*PartitionsReply)(nil),   // 23: crawlnode.peer.v1.PartitionsReply
-	(*ContentQuestion)(nil),   // 24: crawlnode.peer.v1.ContentQuestion
-	(*ContentNote)(nil),       // 25: crawlnode.peer.v1.ContentNote
-	(*ContentBatch)(nil),      // 26: crawlnode.peer.v1.ContentBatch
-	(*ContentAnswer)(nil),     // 27: crawlnode.peer.v1.ContentAnswer
-	(*ContentReply)(nil),      // 28: crawlnode.peer.v1.ContentReply
-	(*CreditEntry)(nil),       // 29: crawlnode.peer.v1.CreditEntry
-	(*CreditBatch)(nil),       // 30: crawlnode.peer.v1.CreditBatch
-	(*CreditReply)(nil),       // 31: crawlnode.peer.v1.CreditReply
-	(*AddressBatch)(nil),      // 32: crawlnode.peer.v1.AddressBatch
-	(*AddressMessage)(nil),    // 33: crawlnode.peer.v1.AddressMessage
+	(*PartRequest)(nil),       // 2: crawlnode.peer.v1.PartRequest
+	(*PartReply)(nil),         // 3: crawlnode.peer.v1.PartReply
+	(*PartField)(nil),         // 4: crawlnode.peer.v1.PartField
+	(*Envelope)(nil),          // 5: crawlnode.peer.v1.Envelope
+	(*Link)(nil),              // 6: crawlnode.peer.v1.Link
+	(*LinkBatch)(nil),         // 7: crawlnode.peer.v1.LinkBatch
+	(*RulesStamp)(nil),        // 8: crawlnode.peer.v1.RulesStamp
+	(*LinkAck)(nil),           // 9: crawlnode.peer.v1.LinkAck
+	(*RenewRequest)(nil),      // 10: crawlnode.peer.v1.RenewRequest
+	(*RenewReply)(nil),        // 11: crawlnode.peer.v1.RenewReply
+	(*ClockRequest)(nil),      // 12: crawlnode.peer.v1.ClockRequest
+	(*ClockReply)(nil),        // 13: crawlnode.peer.v1.ClockReply
+	(*ScopeLog)(nil),          // 14: crawlnode.peer.v1.ScopeLog
+	(*ScopePiece)(nil),        // 15: crawlnode.peer.v1.ScopePiece
+	(*CrawlRequest)(nil),      // 16: crawlnode.peer.v1.CrawlRequest
+	(*CrawlReply)(nil),        // 17: crawlnode.peer.v1.CrawlReply
+	(*PermitRequest)(nil),     // 18: crawlnode.peer.v1.PermitRequest
+	(*PermitReply)(nil),       // 19: crawlnode.peer.v1.PermitReply
+	(*IdleRequest)(nil),       // 20: crawlnode.peer.v1.IdleRequest
+	(*IdleReply)(nil),         // 21: crawlnode.peer.v1.IdleReply
+	(*RobotsRequest)(nil),     // 22: crawlnode.peer.v1.RobotsRequest
+	(*RobotsReply)(nil),       // 23: crawlnode.peer.v1.RobotsReply
+	(*PartitionsRequest)(nil), // 24: crawlnode.peer.v1.PartitionsRequest
+	(*PartitionInfo)(nil),     // 25: crawlnode.peer.v1.PartitionInfo
+	(*PartitionsReply)(nil),   // 26: crawlnode.peer.v1.PartitionsReply
+	(*ContentQuestion)(nil),   // 27: crawlnode.peer.v1.ContentQuestion
+	(*ContentNote)(nil),       // 28: crawlnode.peer.v1.ContentNote
+	(*ContentBatch)(nil),      // 29: crawlnode.peer.v1.ContentBatch
+	(*ContentAnswer)(nil),     // 30: crawlnode.peer.v1.ContentAnswer
+	(*ContentReply)(nil),      // 31: crawlnode.peer.v1.ContentReply
+	(*CreditEntry)(nil),       // 32: crawlnode.peer.v1.CreditEntry
+	(*CreditBatch)(nil),       // 33: crawlnode.peer.v1.CreditBatch
+	(*CreditReply)(nil),       // 34: crawlnode.peer.v1.CreditReply
+	(*AddressBatch)(nil),      // 35: crawlnode.peer.v1.AddressBatch
+	(*AddressMessage)(nil),    // 36: crawlnode.peer.v1.AddressMessage
 }
 var file_peer_peer_proto_depIdxs = []int32{
-	3,  // 0: crawlnode.peer.v1.LinkBatch.links:type_name -> crawlnode.peer.v1.Link
-	5,  // 1: crawlnode.peer.v1.LinkBatch.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	0,  // 2: crawlnode.peer.v1.LinkAck.verdicts:type_name -> crawlnode.peer.v1.Verdict
-	5,  // 3: crawlnode.peer.v1.RenewRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	5,  // 4: crawlnode.peer.v1.RenewReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	11, // 5: crawlnode.peer.v1.CrawlRequest.have:type_name -> crawlnode.peer.v1.ScopeLog
-	12, // 6: crawlnode.peer.v1.CrawlRequest.pieces:type_name -> crawlnode.peer.v1.ScopePiece
-	5,  // 7: crawlnode.peer.v1.CrawlRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	11, // 8: crawlnode.peer.v1.CrawlReply.have:type_name -> crawlnode.peer.v1.ScopeLog
-	12, // 9: crawlnode.peer.v1.CrawlReply.pieces:type_name -> crawlnode.peer.v1.ScopePiece
-	5,  // 10: crawlnode.peer.v1.CrawlReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	5,  // 11: crawlnode.peer.v1.PermitRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	22, // 12: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
-	24, // 13: crawlnode.peer.v1.ContentBatch.questions:type_name -> crawlnode.peer.v1.ContentQuestion
-	25, // 14: crawlnode.peer.v1.ContentBatch.notes:type_name -> crawlnode.peer.v1.ContentNote
-	1,  // 15: crawlnode.peer.v1.ContentAnswer.verdict:type_name -> crawlnode.peer.v1.ContentVerdict
-	27, // 16: crawlnode.peer.v1.ContentReply.answers:type_name -> crawlnode.peer.v1.ContentAnswer
-	29, // 17: crawlnode.peer.v1.CreditBatch.entries:type_name -> crawlnode.peer.v1.CreditEntry
-	33, // 18: crawlnode.peer.v1.AddressBatch.messages:type_name -> crawlnode.peer.v1.AddressMessage
-	4,  // 19: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
-	2,  // 20: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 21: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 22: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
-	7,  // 23: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
-	9,  // 24: crawlnode.peer.v1.Peer.Clock:input_type -> crawlnode.peer.v1.ClockRequest
-	13, // 25: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
-	15, // 26: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
-	17, // 27: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
-	21, // 28: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
-	19, // 29: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
-	2,  // 30: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 31: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 32: crawlnode.peer.v1.Peer.Search:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 33: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
-	26, // 34: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
-	30, // 35: crawlnode.peer.v1.Peer.Credit:input_type -> crawlnode.peer.v1.CreditBatch
-	32, // 36: crawlnode.peer.v1.Peer.Addresses:input_type -> crawlnode.peer.v1.AddressBatch
-	2,  // 37: crawlnode.peer.v1.Peer.Workers:input_type -> crawlnode.peer.v1.Envelope
-	6,  // 38: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
-	2,  // 39: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 40: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 41: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
-	8,  // 42: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
-	10, // 43: crawlnode.peer.v1.Peer.Clock:output_type -> crawlnode.peer.v1.ClockReply
-	14, // 44: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
-	16, // 45: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
-	18, // 46: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
-	23, // 47: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
-	20, // 48: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
-	2,  // 49: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 50: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 51: crawlnode.peer.v1.Peer.Search:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 52: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
-	28, // 53: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
-	31, // 54: crawlnode.peer.v1.Peer.Credit:output_type -> crawlnode.peer.v1.CreditReply
-	32, // 55: crawlnode.peer.v1.Peer.Addresses:output_type -> crawlnode.peer.v1.AddressBatch
-	2,  // 56: crawlnode.peer.v1.Peer.Workers:output_type -> crawlnode.peer.v1.Envelope
-	38, // [38:57] is the sub-list for method output_type
-	19, // [19:38] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	4,  // 0: crawlnode.peer.v1.PartReply.fields:type_name -> crawlnode.peer.v1.PartField
+	6,  // 1: crawlnode.peer.v1.LinkBatch.links:type_name -> crawlnode.peer.v1.Link
+	8,  // 2: crawlnode.peer.v1.LinkBatch.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	0,  // 3: crawlnode.peer.v1.LinkAck.verdicts:type_name -> crawlnode.peer.v1.Verdict
+	8,  // 4: crawlnode.peer.v1.RenewRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	8,  // 5: crawlnode.peer.v1.RenewReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	14, // 6: crawlnode.peer.v1.CrawlRequest.have:type_name -> crawlnode.peer.v1.ScopeLog
+	15, // 7: crawlnode.peer.v1.CrawlRequest.pieces:type_name -> crawlnode.peer.v1.ScopePiece
+	8,  // 8: crawlnode.peer.v1.CrawlRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	14, // 9: crawlnode.peer.v1.CrawlReply.have:type_name -> crawlnode.peer.v1.ScopeLog
+	15, // 10: crawlnode.peer.v1.CrawlReply.pieces:type_name -> crawlnode.peer.v1.ScopePiece
+	8,  // 11: crawlnode.peer.v1.CrawlReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	8,  // 12: crawlnode.peer.v1.PermitRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	25, // 13: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
+	27, // 14: crawlnode.peer.v1.ContentBatch.questions:type_name -> crawlnode.peer.v1.ContentQuestion
+	28, // 15: crawlnode.peer.v1.ContentBatch.notes:type_name -> crawlnode.peer.v1.ContentNote
+	1,  // 16: crawlnode.peer.v1.ContentAnswer.verdict:type_name -> crawlnode.peer.v1.ContentVerdict
+	30, // 17: crawlnode.peer.v1.ContentReply.answers:type_name -> crawlnode.peer.v1.ContentAnswer
+	32, // 18: crawlnode.peer.v1.CreditBatch.entries:type_name -> crawlnode.peer.v1.CreditEntry
+	36, // 19: crawlnode.peer.v1.AddressBatch.messages:type_name -> crawlnode.peer.v1.AddressMessage
+	7,  // 20: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
+	5,  // 21: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
+	5,  // 22: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
+	5,  // 23: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
+	10, // 24: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
+	12, // 25: crawlnode.peer.v1.Peer.Clock:input_type -> crawlnode.peer.v1.ClockRequest
+	16, // 26: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
+	18, // 27: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
+	20, // 28: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
+	24, // 29: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
+	22, // 30: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
+	5,  // 31: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
+	5,  // 32: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
+	5,  // 33: crawlnode.peer.v1.Peer.Search:input_type -> crawlnode.peer.v1.Envelope
+	5,  // 34: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
+	29, // 35: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
+	33, // 36: crawlnode.peer.v1.Peer.Credit:input_type -> crawlnode.peer.v1.CreditBatch
+	35, // 37: crawlnode.peer.v1.Peer.Addresses:input_type -> crawlnode.peer.v1.AddressBatch
+	5,  // 38: crawlnode.peer.v1.Peer.Workers:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 39: crawlnode.peer.v1.Peer.Part:input_type -> crawlnode.peer.v1.PartRequest
+	9,  // 40: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
+	5,  // 41: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
+	5,  // 42: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
+	5,  // 43: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
+	11, // 44: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
+	13, // 45: crawlnode.peer.v1.Peer.Clock:output_type -> crawlnode.peer.v1.ClockReply
+	17, // 46: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
+	19, // 47: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
+	21, // 48: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
+	26, // 49: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
+	23, // 50: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
+	5,  // 51: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
+	5,  // 52: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
+	5,  // 53: crawlnode.peer.v1.Peer.Search:output_type -> crawlnode.peer.v1.Envelope
+	5,  // 54: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
+	31, // 55: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
+	34, // 56: crawlnode.peer.v1.Peer.Credit:output_type -> crawlnode.peer.v1.CreditReply
+	35, // 57: crawlnode.peer.v1.Peer.Addresses:output_type -> crawlnode.peer.v1.AddressBatch
+	5,  // 58: crawlnode.peer.v1.Peer.Workers:output_type -> crawlnode.peer.v1.Envelope
+	3,  // 59: crawlnode.peer.v1.Peer.Part:output_type -> crawlnode.peer.v1.PartReply
+	40, // [40:60] is the sub-list for method output_type
+	20, // [20:40] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_peer_peer_proto_init() }
@@ -2629,7 +2836,7 @@ func file_peer_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_peer_proto_rawDesc), len(file_peer_peer_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   32,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -54,6 +54,7 @@ const (
 	Peer_Credit_FullMethodName     = "/crawlnode.peer.v1.Peer/Credit"
 	Peer_Addresses_FullMethodName  = "/crawlnode.peer.v1.Peer/Addresses"
 	Peer_Workers_FullMethodName    = "/crawlnode.peer.v1.Peer/Workers"
+	Peer_Part_FullMethodName       = "/crawlnode.peer.v1.Peer/Part"
 )
 
 // PeerClient is the client API for Peer service.
@@ -105,6 +106,9 @@ type PeerClient interface {
 	Addresses(ctx context.Context, in *AddressBatch, opts ...grpc.CallOption) (*AddressBatch, error)
 	// Workers leases URLs of a member to a worker, or takes its results.
 	Workers(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error)
+	// Part asks the holder of a host for what a page asks for that the caller shows to a browser. The
+	// holder fetches it in a turn of the host, unless it has it. It is answered when that is done.
+	Part(ctx context.Context, in *PartRequest, opts ...grpc.CallOption) (*PartReply, error)
 }
 
 type peerClient struct {
@@ -320,6 +324,16 @@ func (c *peerClient) Workers(ctx context.Context, in *Envelope, opts ...grpc.Cal
 	return out, nil
 }
 
+func (c *peerClient) Part(ctx context.Context, in *PartRequest, opts ...grpc.CallOption) (*PartReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PartReply)
+	err := c.cc.Invoke(ctx, Peer_Part_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PeerServer is the server API for Peer service.
 // All implementations must embed UnimplementedPeerServer
 // for forward compatibility.
@@ -369,6 +383,9 @@ type PeerServer interface {
 	Addresses(context.Context, *AddressBatch) (*AddressBatch, error)
 	// Workers leases URLs of a member to a worker, or takes its results.
 	Workers(context.Context, *Envelope) (*Envelope, error)
+	// Part asks the holder of a host for what a page asks for that the caller shows to a browser. The
+	// holder fetches it in a turn of the host, unless it has it. It is answered when that is done.
+	Part(context.Context, *PartRequest) (*PartReply, error)
 	mustEmbedUnimplementedPeerServer()
 }
 
@@ -435,6 +452,9 @@ func (UnimplementedPeerServer) Addresses(context.Context, *AddressBatch) (*Addre
 }
 func (UnimplementedPeerServer) Workers(context.Context, *Envelope) (*Envelope, error) {
 	return nil, status.Error(codes.Unimplemented, "method Workers not implemented")
+}
+func (UnimplementedPeerServer) Part(context.Context, *PartRequest) (*PartReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Part not implemented")
 }
 func (UnimplementedPeerServer) mustEmbedUnimplementedPeerServer() {}
 func (UnimplementedPeerServer) testEmbeddedByValue()              {}
@@ -770,6 +790,24 @@ func _Peer_Workers_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Peer_Part_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PartRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServer).Part(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Peer_Part_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServer).Part(ctx, req.(*PartRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Peer_ServiceDesc is the grpc.ServiceDesc for Peer service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -840,6 +878,10 @@ var Peer_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Workers",
 			Handler:    _Peer_Workers_Handler,
+		},
+		{
+			MethodName: "Part",
+			Handler:    _Peer_Part_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

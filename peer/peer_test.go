@@ -75,6 +75,10 @@ func (f *fakeNode) Clock(context.Context, string, *ClockRequest) (*ClockReply, e
 	return &ClockReply{}, nil
 }
 
+func (f *fakeNode) Part(context.Context, string, *PartRequest) (*PartReply, error) {
+	return &PartReply{Refusal: "not used"}, nil
+}
+
 func (f *fakeNode) Search(context.Context, string, *Envelope) (*Envelope, error) {
 	return nil, errors.New("not used")
 }

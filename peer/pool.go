@@ -273,11 +273,17 @@ func (c *conn) outgoing(ctx context.Context) context.Context {
 //	reply, err := peer.Call(ctx, pool, to, req, peer.PeerClient.Renew)
 func Call[Req, Reply any](ctx context.Context, p *Pool, to Target, req *Req,
 	method func(PeerClient, context.Context, *Req, ...grpc.CallOption) (*Reply, error)) (*Reply, error) {
+	return CallWithin(ctx, callTimeout, p, to, req, method)
+}
+
+// CallWithin is Call with another deadline, for an answer that waits for something.
+func CallWithin[Req, Reply any](ctx context.Context, patience time.Duration, p *Pool, to Target, req *Req,
+	method func(PeerClient, context.Context, *Req, ...grpc.CallOption) (*Reply, error)) (*Reply, error) {
 	c, err := p.conn(to)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(c.outgoing(ctx), callTimeout)
+	ctx, cancel := context.WithTimeout(c.outgoing(ctx), patience)
 	defer cancel()
 	return method(c.client, ctx, req)
 }

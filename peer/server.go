@@ -63,6 +63,8 @@ type Handler interface {
 	Addresses(ctx context.Context, from string, req *AddressBatch) (*AddressBatch, error)
 	// Workers leases URLs of this node to a worker, or takes its results.
 	Workers(ctx context.Context, from string, req *Envelope) (*Envelope, error)
+	// Part answers with what a page asks for that another node shows to a browser, once it was fetched.
+	Part(ctx context.Context, from string, req *PartRequest) (*PartReply, error)
 }
 
 // ServerOptions configure a Server. Self, Boot, Protocol, Cluster and Handler are
@@ -320,6 +322,10 @@ func (v service) Explain(ctx context.Context, r *Envelope) (*Envelope, error) {
 
 func (v service) Workers(ctx context.Context, r *Envelope) (*Envelope, error) {
 	return v.handler().Workers(ctx, from(ctx), r)
+}
+
+func (v service) Part(ctx context.Context, r *PartRequest) (*PartReply, error) {
+	return v.handler().Part(ctx, from(ctx), r)
 }
 
 func (v service) Contents(ctx context.Context, r *ContentBatch) (*ContentReply, error) {

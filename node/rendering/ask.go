@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/pipeline"
@@ -13,8 +14,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// errNotOurs refuses a request to a host that another node holds.
-var errNotOurs = errors.New("another node holds the host")
+// errNotOurs refuses a request to a host that this node does not hold, or does not hold any more, while no other node can be asked.
+var errNotOurs = errors.New("this node does not hold the host")
 
 // asker answers the requests of one page.
 type asker struct {
@@ -67,14 +68,7 @@ func (a *asker) fetch(ctx context.Context, q render.Request) (*crawl.Part, error
 	if err := a.admits(u); err != nil {
 		return nil, err
 	}
-	p := ring.PartitionOf(crawl.Host(u.Host()), a.r.o.Partitions())
-	if a.r.o.Holder(p) != a.r.o.Self {
-		if u.Host() == a.page.Visit.Item.URL.Host() {
-			a.end(pipeline.ErrMoved)
-		}
-		return nil, errNotOurs
-	}
-	part, hit, err := a.r.Parts.Ask(ctx, p, u)
+	part, hit, err := a.askHost(ctx, u)
 	if err != nil {
 		return nil, err
 	}
@@ -87,13 +81,53 @@ func (a *asker) fetch(ctx context.Context, q render.Request) (*crawl.Part, error
 	return part, nil
 }
 
+// askHost has u fetched by the node that may ask its host. While another host has no such node, or moves, it is asked for again.
+func (a *asker) askHost(ctx context.Context, u urlnorm.URL) (*crawl.Part, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	for {
+		part, hit, err := a.askOnce(ctx, u)
+		switch {
+		case err == nil || !passing(err) || ctx.Err() != nil:
+			return part, hit, err
+		case u.Host() == a.page.Visit.Item.URL.Host():
+			a.end(pipeline.ErrMoved)
+			return nil, false, err
+		}
+		select {
+		case <-time.After(lookAgain):
+		case <-ctx.Done():
+			return nil, false, err
+		}
+	}
+}
+
+func (a *asker) askOnce(ctx context.Context, u urlnorm.URL) (*crawl.Part, bool, error) {
+	p := ring.PartitionOf(crawl.Host(u.Host()), a.r.o.Partitions())
+	switch holder := a.r.o.Holder(p); {
+	case holder == a.r.o.Self:
+		return a.r.Parts.Ask(ctx, p, u)
+	case holder == "" || u.Host() == a.page.Visit.Item.URL.Host():
+		return nil, false, errNotOurs
+	case a.r.o.Call == nil:
+		return nil, false, errors.New("another node holds the host, and is not asked")
+	default:
+		return a.r.askHolder(ctx, holder, p, u)
+	}
+}
+
 // admits judges a request by the scope, as a part of the page: on hosts with pages in scope, and on others
 // when the crawl takes parts of pages from any host (--assets any).
 func (a *asker) admits(u urlnorm.URL) error {
-	if v := a.rules.Scope.JudgeAsset(u); !v.Admit {
+	return admitted(a.rules, u, u.Host() == a.page.Visit.Item.URL.Host())
+}
+
+// admitted judges u for a page of the same host or of another one.
+func admitted(rules *pipeline.Rules, u urlnorm.URL, own bool) error {
+	if v := rules.Scope.JudgeAsset(u); !v.Admit {
 		return fmt.Errorf("out of scope: %s", v.Rule)
 	}
-	if u.Host() != a.page.Visit.Item.URL.Host() && a.s.AssetPolicy() != crawl.AssetsAny && !a.rules.Scope.CoversHost(u, a.rules.Seeds) {
+	if !own && rules.Settings.AssetPolicy() != crawl.AssetsAny && !rules.Scope.CoversHost(u, rules.Seeds) {
 		return errors.New("its host is out of scope, and assets is not any")
 	}
 	return nil

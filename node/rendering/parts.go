@@ -36,7 +36,8 @@ type part struct {
 // and a cache. Its methods may be called from any goroutine.
 type Parts struct {
 	maxBytes int
-	look     func() // tells the dispatcher of new ones
+	look     func()                     // tells the dispatcher of new ones
+	holds    func(crawl.Partition) bool // this node may ask its hosts; nil: it may ask all
 
 	mu      sync.Mutex // guards the rest
 	byURL   map[urlnorm.URL]*part
@@ -64,10 +65,7 @@ func (t *Parts) Ask(ctx context.Context, p crawl.Partition, u urlnorm.URL) (a *c
 	case begun:
 		t.look()
 	}
-	select {
-	case <-x.came:
-	case <-ctx.Done():
-	}
+	why := t.await(ctx, p, x.came)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x.pages--
@@ -75,9 +73,30 @@ func (t *Parts) Ask(ctx context.Context, p crawl.Partition, u urlnorm.URL) (a *c
 		if x.pages == 0 && x.visit == 0 {
 			t.removeLocked(x)
 		}
-		return nil, false, context.Cause(ctx)
+		return nil, false, why
 	}
 	return x.answer, false, nil
+}
+
+// lookAgain is how often a page that waits looks whether its host is still held here: no visit comes to one that is not.
+const lookAgain = 500 * time.Millisecond
+
+// await waits for an answer. The error is why there will be none.
+func (t *Parts) await(ctx context.Context, p crawl.Partition, came <-chan struct{}) error {
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		select {
+		case <-came:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+			if t.holds != nil && !t.holds(p) {
+				return errNotOurs
+			}
+		}
+	}
 }
 
 // want finds the part of u, or begins one. kept: it has an answer, which does not change. Otherwise it counts one more page that

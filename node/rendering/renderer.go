@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/peer"
 	"crawlnode/pipeline"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/render"
@@ -27,6 +28,8 @@ const (
 	shortPause = 500 * time.Millisecond
 	longPause  = time.Minute
 	pace       = 2 * time.Millisecond
+	// moreTries is how often a page whose browser ended is shown again.
+	moreTries = 2
 )
 
 // Options are what a Renderer needs of the node.
@@ -42,8 +45,10 @@ type Options struct {
 	Rules      func() *pipeline.Rules               // the present ones
 	Partitions func() int                           // 0: not joined yet
 	Holder     func(p crawl.Partition) crawl.NodeID // as far as is known; "": none
-	Look       func()                               // tells the dispatcher that a part waits; it must not block
-	Log        *slog.Logger
+	// Call asks another node for a part. Nil: other nodes' hosts are not asked.
+	Call func(ctx context.Context, to crawl.NodeID, req *peer.PartRequest) (*peer.PartReply, error)
+	Look func() // tells the dispatcher that a part waits; it must not block
+	Log  *slog.Logger
 }
 
 // Renderer shows pages to a browser. It is the pipeline's Renderer.
@@ -67,6 +72,9 @@ type Renderer struct {
 	next    time.Time // when the last host that was asked to wait comes back
 	buckets [crawl.NumLatencyBuckets]int64
 	learner *decide.Learner
+
+	asked  chan struct{} // a slot for each question to other nodes
+	served chan struct{} // and of other nodes
 }
 
 // New makes a Renderer and removes what a browser of an earlier process has left in o.Dir. It starts no browser.
@@ -75,7 +83,9 @@ func New(o Options) (*Renderer, error) {
 	if o.Renderers <= 0 {
 		o.Renderers = runtime.GOMAXPROCS(0)
 	}
-	r := &Renderer{o: o, log: o.Log, places: max(1, min(placesPerRenderer*o.Renderers, o.Fetchers/2)), Parts: NewParts(o.CacheBytes, o.Look), learner: decide.NewLearner()}
+	r := &Renderer{o: o, log: o.Log, places: max(1, min(placesPerRenderer*o.Renderers, o.Fetchers/2)), Parts: NewParts(o.CacheBytes, o.Look), learner: decide.NewLearner(),
+		asked: make(chan struct{}, maxAsked), served: make(chan struct{}, maxServed)}
+	r.Parts.holds = r.holds
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
@@ -209,7 +219,7 @@ func (r *Renderer) Decide(p *pipeline.Showing, doc *htmlparse.Document, s *crawl
 	return r.judge(p, doc)
 }
 
-// Render shows a page. One whose browser ended, for another page's sake it may be, is shown once more.
+// Render shows a page. One whose browser ended, for another page's sake it may be, is shown again.
 func (r *Renderer) Render(ctx context.Context, p *pipeline.Showing, s *crawl.Settings) (*pipeline.Shown, error) {
 	r.mu.Lock()
 	err := r.openLocked()
@@ -230,7 +240,10 @@ func (r *Renderer) Render(ctx context.Context, p *pipeline.Showing, s *crawl.Set
 	a := &asker{r: r, page: p, s: s, rules: r.o.Rules(), end: end}
 	page := render.Page{URL: p.Visit.Item.URL.String(), Response: render.Response{Status: p.Status, Header: p.Header, Body: p.Body}, Screenshot: s.RenderScreenshot}
 	result, err := pool.Render(ctx, page, a)
-	if errors.Is(err, render.ErrBrowser) && ctx.Err() == nil {
+	for range moreTries {
+		if !errors.Is(err, render.ErrBrowser) || ctx.Err() != nil {
+			break
+		}
 		result, err = pool.Render(ctx, page, a)
 	}
 	if cause := context.Cause(ctx); errors.Is(cause, pipeline.ErrMoved) && visit.Err() == nil {
