@@ -74,8 +74,10 @@ func TestReplayRealSites(t *testing.T) {
 				t.Errorf("%s: replayed %s, the original is %s", u, got.differs(want), want.differs(got))
 			}
 		}
-		if now := s.arrivals(t); len(now) != before {
-			t.Errorf("%s: while archived pages were shown, the server was asked for %+v", name, now[before:])
+		// The browser asks for the icon of an original some time after it was shown. For an archived page it asks the replay.
+		leaked := slices.DeleteFunc(s.arrivals(t)[before:], func(a arrival) bool { return a.uri == "/favicon.ico" })
+		if len(leaked) > 0 {
+			t.Errorf("%s: while archived pages were shown, the server was asked for %+v", name, leaked)
 		}
 		t.Logf("%s: %d pages with %d pictures, %d shown otherwise, load %s", name, len(urls), pictures, different, loadAverage())
 	}
