@@ -267,7 +267,12 @@ func TestEndIsTold(t *testing.T) {
 	a.block.Node.Partitions.Held, b.block.Node.Partitions.Held = &two, &two
 	b.block.Counters.Pages = 17
 	other := New(b.options(), permitsOf(b))
-	a.answerer = func(_ membership.Member, r *peer.IdleRequest) (*peer.IdleReply, error) { return other.Serve(r) }
+	a.answerer = func(_ membership.Member, r *peer.IdleRequest) (*peer.IdleReply, error) {
+		if ended := a.Current().Doc.State == crawl.CrawlFinished; ended && (a.taken == nil || b.taken == nil) {
+			t.Errorf("the crawl has ended, and a renewal may say so, while a has the blocks %+v, b %+v", a.taken, b.taken)
+		}
+		return other.Serve(r)
+	}
 	f := New(a.options(), permitsOf(a))
 
 	answers := f.round(t.Context(), 2)

@@ -49,15 +49,25 @@ func verdict(answers map[crawl.NodeID]answer, s *crawl.Settings) string {
 }
 
 // note carries the end to the members: the document, and every member's last block, so that all
-// show the same totals at once. It is sent as JSON.
+// show the same totals at once. One with the document as it was carries the blocks alone. It is
+// sent as JSON.
 type note struct {
 	Document *crawldoc.Document               `json:"document"`
 	Blocks   map[crawl.NodeID]crawl.NodeBlock `json:"blocks"`
 }
 
 // end stores the end here and sends it to every member. A member that does not answer gets it with
-// the next renewal.
+// the next renewal. Every member has the blocks before any can hear of the end: a renewal may bring
+// the end sooner than the note does, and the totals have to be the same from then on.
 func (f *Finisher) end(ctx context.Context, reason string, answers map[crawl.NodeID]answer) error {
+	n := note{Document: f.o.Documents.Current().Doc, Blocks: map[crawl.NodeID]crawl.NodeBlock{}}
+	for id, a := range answers {
+		n.Blocks[id] = a.Block
+	}
+	if len(n.Blocks) > 0 && n.Document.State == crawl.CrawlRunning {
+		f.o.Cluster.TakeBlocks(n.Blocks)
+		f.tell(ctx, &n)
+	}
 	doc, err := f.o.Documents.Change(func(d *crawldoc.Document) *crawldoc.Document {
 		if d.State != crawl.CrawlRunning {
 			return nil
@@ -67,29 +77,25 @@ func (f *Finisher) end(ctx context.Context, reason string, answers map[crawl.Nod
 	if err != nil || doc == nil {
 		return err
 	}
-	n := note{Document: doc, Blocks: map[crawl.NodeID]crawl.NodeBlock{}}
-	for id, a := range answers {
-		n.Blocks[id] = a.Block
-	}
-	f.tell(ctx, &n)
-	f.o.Cluster.TakeBlocks(n.Blocks)
-	f.o.DocumentChanged()
-	return nil
-}
-
-// tell sends the note to every member and waits for the answers.
-func (f *Finisher) tell(ctx context.Context, n *note) {
-	raw, err := json.Marshal(n)
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	for _, a := range fanout.Ask(f.o.others(), func(m membership.Member) (*peer.IdleReply, error) {
-		return f.o.Peers.Idle(ctx, m, &peer.IdleRequest{View: uint64(f.o.viewNumber()), Finish: raw})
-	}) {
+	n.Document = doc
+	for _, a := range f.tell(ctx, &n) {
 		if a.Err != nil {
 			f.o.Logger.Warn("cannot tell a member that the crawl has ended; the next renewal will", "peer", a.Node.Name, "error", a.Err)
 		}
 	}
+	f.o.DocumentChanged()
+	return nil
+}
+
+// tell sends the note to every member and returns the answers.
+func (f *Finisher) tell(ctx context.Context, n *note) []fanout.Answer[membership.Member, *peer.IdleReply] {
+	raw, err := json.Marshal(n)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return fanout.Ask(f.o.others(), func(m membership.Member) (*peer.IdleReply, error) {
+		return f.o.Peers.Idle(ctx, m, &peer.IdleRequest{View: uint64(f.o.viewNumber()), Finish: raw})
+	})
 }
 
 // takeEnd accepts the end of the crawl from another node.
