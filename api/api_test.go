@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,12 +32,26 @@ type fakeNode struct {
 	orders  []string // "drain ID", "pause"...
 	events  fakeEvents
 	changes []crawl.AuditEntry
+	mu      sync.Mutex // guards got, orders and changes while requests run
 }
 
-func (f *fakeNode) RecordChange(e crawl.AuditEntry) { f.changes = append(f.changes, e) }
+func (f *fakeNode) RecordChange(e crawl.AuditEntry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.changes = append(f.changes, e)
+}
+
+// ordered notes an order.
+func (f *fakeNode) ordered(order string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.orders = append(f.orders, order)
+}
 
 func (f *fakeNode) Audit(context.Context, int) (crawl.AuditReport, error) {
-	return crawl.AuditReport{Changes: f.changes}, f.err
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return crawl.AuditReport{Changes: slices.Clone(f.changes)}, f.err
 }
 
 func (f *fakeNode) Status(_ context.Context, nodeOnly bool) (*crawl.Status, error) {
@@ -51,6 +67,8 @@ func (f *fakeNode) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.Seed
 		<-ctx.Done()
 		return crawl.SeedReport{}, ctx.Err()
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.got = append(f.got, seeds...)
 	return crawl.SeedReport{Accepted: len(seeds), Invalid: f.invalid}, f.err
 }
@@ -62,12 +80,12 @@ func (f *fakeNode) Ring(context.Context) (*crawl.RingReport, error) {
 func (f *fakeNode) Nodes(context.Context) ([]crawl.NodeStatus, error) { return f.nodes, f.err }
 
 func (f *fakeNode) StopMember(_ context.Context, id crawl.NodeID) error {
-	f.orders = append(f.orders, "stop "+string(id))
+	f.ordered("stop " + string(id))
 	return nil
 }
 
 func (f *fakeNode) StopAll(context.Context) (crawl.StopReport, error) {
-	f.orders = append(f.orders, "stop all")
+	f.ordered("stop all")
 	return crawl.StopReport{Stopping: []crawl.NodeRef{{ID: "id-self", Name: "self"}}}, nil
 }
 
@@ -82,7 +100,7 @@ func (f *fakeNode) ForgetMember(_ context.Context, id crawl.NodeID) error {
 func (f *fakeNode) order(what string, id crawl.NodeID) error {
 	switch id {
 	case "id-dead", "id-old", "id-new", "id-n1":
-		f.orders = append(f.orders, what+" "+string(id))
+		f.ordered(what + " " + string(id))
 		return nil
 	case "id-self":
 		return fmt.Errorf("%w: it is this node", crawl.ErrRefused)
@@ -96,7 +114,7 @@ func (f *fakeNode) ControlCrawl(_ context.Context, action string) (crawl.ActionR
 	if f.err != nil {
 		return crawl.ActionReport{}, f.err
 	}
-	f.orders = append(f.orders, action)
+	f.ordered(action)
 	return crawl.ActionReport{State: crawl.CrawlPaused}, nil
 }
 
@@ -104,7 +122,7 @@ func (f *fakeNode) RevokeToken(_ context.Context, id string) (crawl.RevokeReport
 	if f.err != nil {
 		return crawl.RevokeReport{}, f.err
 	}
-	f.orders = append(f.orders, "revoke "+id)
+	f.ordered("revoke " + id)
 	return crawl.RevokeReport{ID: id}, nil
 }
 
@@ -112,7 +130,7 @@ func (f *fakeNode) RotateKey(_ context.Context, key string) (crawl.RotationRepor
 	if f.err != nil {
 		return crawl.RotationReport{}, f.err
 	}
-	f.orders = append(f.orders, "rotate "+key)
+	f.ordered("rotate " + key)
 	return crawl.RotationReport{Fingerprint: "0123456789abcdef", Step: "known"}, nil
 }
 
