@@ -174,12 +174,20 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// endsInValue reports whether the slash at the end of a tag belongs to a value without quotes, as in <a href=x/>: the tokenizer
+// takes it for that of a self-closing tag as well, which the HTML standard does not (section 13.2.5.38).
+func endsInValue(tag []byte) bool {
+	before, found := bytes.CutSuffix(tag, []byte("/>"))
+	return found && len(before) > 0 && !strings.ContainsRune(" \t\n\f\r\"'", rune(before[len(before)-1]))
+}
+
 // Whatever a page is: what the crawler finds in the rewritten page is what it found before, when every
 // reference is made absolute; and a page without references stays as it is.
 func FuzzHTML(f *testing.F) {
 	f.Add(`<a href=x y='&amp;'>t</a><img srcset="a 1x,b"><style>a{b:url(c)}</style>`)
 	f.Add(`<base href=//b/><a href="x#y"><meta http-equiv=refresh content="1;url=z">`)
 	f.Add("<a href=\"\x00/ x\n\"<b a==1 / href=2>")
+	f.Add("<a href=/x/><p>")
 	at, err := urlnorm.Parse("http://example.org/a/page")
 	if err != nil {
 		f.Fatal(err)
@@ -195,7 +203,7 @@ func FuzzHTML(f *testing.F) {
 		a, b := html.NewTokenizer(strings.NewReader(page)), html.NewTokenizer(bytes.NewReader(out))
 		for range 1000 {
 			x, y := a.Next(), b.Next()
-			if x != y {
+			if x != y && (x != html.SelfClosingTagToken || y != html.StartTagToken || !endsInValue(a.Raw())) {
 				t.Fatalf("%q became %q", page, out)
 			}
 			if x == html.ErrorToken {
