@@ -94,7 +94,19 @@ func tagName(raw []byte) string {
 	for end < len(raw) && strings.IndexByte(" \t\r\n\f/>", raw[end]) < 0 {
 		end++
 	}
-	return strings.ToLower(string(raw[1:end]))
+	return lower(raw[1:end])
+}
+
+// lower is a name with its ASCII letters in lower case, as the HTML Standard has it. It keeps the length, so that the attributes
+// begin behind it: strings.ToLower replaces what is no UTF-8.
+func lower(name []byte) string {
+	b := bytes.Clone(name)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c - 'A' + 'a'
+		}
+	}
+	return string(b)
 }
 
 // attribute is a place in a tag.
@@ -129,7 +141,7 @@ func attributes(raw []byte, from int) []attribute {
 		a := attribute{start: at}
 		at++ // also "=", which is part of a name here
 		until(spaces + "/>=")
-		a.name, a.behind = strings.ToLower(string(raw[a.start:at])), at
+		a.name, a.behind = lower(raw[a.start:at]), at
 		if skip(spaces); at < len(raw) && raw[at] == '=' {
 			at++
 			skip(spaces)

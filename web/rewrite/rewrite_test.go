@@ -188,6 +188,7 @@ func FuzzHTML(f *testing.F) {
 	f.Add(`<base href=//b/><a href="x#y"><meta http-equiv=refresh content="1;url=z">`)
 	f.Add("<a href=\"\x00/ x\n\"<b a==1 / href=2>")
 	f.Add("<a href=/x/><p>")
+	f.Add("<a\xff\xff y=\" href=z ><b>\">") // no UTF-8 in the name
 	at, err := urlnorm.Parse("http://example.org/a/page")
 	if err != nil {
 		f.Fatal(err)
