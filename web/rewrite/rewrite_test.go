@@ -188,6 +188,7 @@ func FuzzHTML(f *testing.F) {
 	f.Add(`<base href=//b/><a href="x#y"><meta http-equiv=refresh content="1;url=z">`)
 	f.Add("<a href=\"\x00/ x\n\"<b a==1 / href=2>")
 	f.Add("<a href=/x/><p>")
+	f.Add("<img srcset=\"x<,\x05\">")
 	f.Add("<a\xff\xff y=\" href=z ><b>\">") // no UTF-8 in the name
 	at, err := urlnorm.Parse("http://example.org/a/page")
 	if err != nil {
@@ -223,7 +224,8 @@ func FuzzHTML(f *testing.F) {
 			t.Fatalf("%q became %q: %d links, then %d", page, out, len(before.Links), len(after.Links))
 		}
 		for i, l := range before.Links {
-			if after.Links[i].URL != l.URL {
+			comma := strings.NewReplacer("%2C", ",") // one at the end of a srcset's URL is written so, as it would end the URL
+			if comma.Replace(after.Links[i].URL.String()) != comma.Replace(l.URL.String()) {
 				t.Fatalf("%q became %q: %s, then %s", page, out, l.URL, after.Links[i].URL)
 			}
 		}
