@@ -13,7 +13,7 @@
 // # What the calls do
 //
 //	GetURLs          leases one URL of each of at most max_queues hosts. The lease lasts as long as --lease says, not delay_requestable. It waits
-//	                 for a second when nothing may be fetched at once. The metadata has the lease ("crawlnode.lease"), the depth, the gap
+//	                 for a second when nothing may be fetched at once. The metadata has the lease ("crawlnode.lease"), its seconds, the depth, the gap
 //	PutURLs          discovered: stored, OK when it is durable, known URLs as well; SKIPPED when it is not to be crawled. known: the URL's
 //	                 result. "fetch.statusCode" in its metadata is the HTTP status, without it 200. A date and a status that is no success, or none,
 //	                 is a failed attempt, tried again no sooner than that; with a success the crawl's own plan of revisits decides. Links are

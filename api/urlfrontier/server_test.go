@@ -56,7 +56,7 @@ func (n *node) NextURLs(_ context.Context, q crawl.NextQuery) (l crawl.WorkerLea
 	}
 	n.queued = n.queued[k:]
 	n.lease++
-	l.LeaseID = fmt.Sprintf("l%d", n.lease)
+	l.LeaseID, l.LeaseSeconds = fmt.Sprintf("l%d", n.lease), 12.5
 	return l, nil
 }
 
@@ -235,7 +235,7 @@ func TestLeasesAndResults(t *testing.T) {
 	c := dial(t, n, Options{})
 	s, err := c.GetURLs(t.Context(), &wire.GetParams{MaxQueues: 2})
 	got := collect(t, s, err)
-	if len(got) != 2 || got[0].GetUrl() != "http://a.example/1" || got[0].GetKey() != "a.example" || first(got[0].GetMetadata(), metaLease) != "l1" || first(got[0].GetMetadata(), metaDepth) != "2" {
+	if len(got) != 2 || got[0].GetUrl() != "http://a.example/1" || got[0].GetKey() != "a.example" || first(got[0].GetMetadata(), metaLease) != "l1" || first(got[0].GetMetadata(), metaLeft) != "12.5" || first(got[0].GetMetadata(), metaDepth) != "2" {
 		t.Fatalf("GetURLs: %v", got)
 	}
 	acks := put(t, c,

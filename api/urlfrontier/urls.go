@@ -18,6 +18,7 @@ import (
 // The metadata that this package reads and writes.
 const (
 	metaLease      = "crawlnode.lease"
+	metaLeft       = "crawlnode.lease_seconds" // from when the URL was asked for
 	metaDepth      = "depth"
 	metaGap        = "crawlnode.delay_seconds"
 	metaSource     = "source_url"
@@ -51,18 +52,20 @@ func (s *Server) GetURLs(p *wire.GetParams, stream grpc.ServerStreamingServer[wi
 	for i := range lease.URLs {
 		u := &lease.URLs[i]
 		s.given.put(u.URL, lease.LeaseID)
-		if err := stream.Send(infoOf(u, lease.LeaseID)); err != nil {
+		if err := stream.Send(infoOf(u, &lease)); err != nil {
 			return err // what was not sent comes again when the lease ends
 		}
 	}
 	return nil
 }
 
-func infoOf(u *crawl.LeasedURL, lease string) *wire.URLInfo {
+func infoOf(u *crawl.LeasedURL, lease *crawl.WorkerLease) *wire.URLInfo {
 	return &wire.URLInfo{Url: u.URL, Key: string(u.Host), CrawlID: defaultCrawl, Metadata: map[string]*wire.StringList{
-		metaLease: one(lease), metaDepth: one(strconv.Itoa(u.Depth)), metaGap: one(strconv.FormatFloat(u.DelaySeconds, 'f', -1, 64)),
+		metaLease: one(lease.LeaseID), metaLeft: one(number(lease.LeaseSeconds)), metaDepth: one(strconv.Itoa(u.Depth)), metaGap: one(number(u.DelaySeconds)),
 	}}
 }
+
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 func one(v string) *wire.StringList { return &wire.StringList{Values: []string{v}} }
 
