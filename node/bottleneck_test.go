@@ -37,9 +37,7 @@ func TestBottleneckIsTheDisk(t *testing.T) {
 	n := startNodeWith(t, Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test", ProcessorTime: idle,
 		Store: slowStore{storage.NewMemory(), 50 * time.Millisecond}})
 	converged(t, 1, n)
-	if _, err := n.AddSeeds(t.Context(), seedsOf(web)); err != nil {
-		t.Fatal(err)
-	}
+	seed(t, n, web)
 	until(t, patience, func() string {
 		if b := statusOf(t, n.Node).Bottleneck; b.Cause != crawl.BottleneckDisk || !strings.Contains(b.Message, "% of the time") {
 			return b.Cause + ": " + b.Message

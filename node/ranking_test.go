@@ -61,9 +61,7 @@ func TestImportanceOfThreeNodes(t *testing.T) {
 	first := start("a")
 	second := start("b", first.Info().Gossip)
 	converged(t, 2, first, second)
-	if _, err := first.AddSeeds(t.Context(), seedsOf(web)); err != nil {
-		t.Fatal(err)
-	}
+	seed(t, first, web)
 	until(t, patience, func() string {
 		if n := web.Progress(); n < hosts*pages/5 {
 			return fmt.Sprintf("%d pages", n)

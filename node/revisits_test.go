@@ -55,9 +55,7 @@ func TestRevisitsAtAFixedInterval(t *testing.T) {
 	revisiting(&c, crawl.RecrawlFixed, interval)
 	n := startNode(t, c)
 	converged(t, 1, n)
-	if _, err := n.AddSeeds(t.Context(), seedsOf(web)); err != nil {
-		t.Fatal(err)
-	}
+	seed(t, n, web)
 	s := inState(t, n, crawl.CrawlWaiting)
 	if next := s.Freshness.NextDueAt; next == nil || s.Bottleneck.Cause != crawl.BottleneckNothingDue {
 		t.Errorf("waiting: %+v, %+v", s.Freshness, s.Bottleneck)

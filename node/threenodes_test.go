@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/frontier/storage"
+	"crawlnode/node/links"
 	"crawlnode/simweb"
 )
 
@@ -175,6 +177,20 @@ func seedsOf(web *simweb.Web) []crawl.Seed {
 	return seeds
 }
 
+// seed gives a node the seeds of a web, again while their owners are too busy to store them.
+func seed(t *testing.T, n *running, web *simweb.Web) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; {
+		_, err := n.AddSeeds(t.Context(), seedsOf(web))
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, links.ErrBusy) || time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
 func finished(t *testing.T, reason string, nodes ...*running) {
 	t.Helper()
 	for _, n := range nodes {
@@ -268,9 +284,7 @@ func TestMaxPagesIsExact(t *testing.T) {
 	const limit = 300
 	web, srv := newWeb(t, simweb.Config{Seed: 6, Hosts: 24, PagesPerHost: 40, PageBytes: 2000})
 	nodes := threeNodes(t, srv, func(c *config.Config) { c.Delay, c.MaxPages = time.Millisecond, limit })
-	if _, err := nodes[0].AddSeeds(t.Context(), seedsOf(web)); err != nil {
-		t.Fatal(err)
-	}
+	seed(t, nodes[0], web)
 	until(t, patience, func() string {
 		if web.Progress() < 50 {
 			return fmt.Sprint(web.Progress(), " pages")
@@ -305,9 +319,7 @@ func TestStopAndResume(t *testing.T) {
 	c.DNS, c.Delay = []string{srv.DNS.String()}, delay
 	first := startNode(t, c)
 	converged(t, 1, first)
-	if _, err := first.AddSeeds(t.Context(), seedsOf(web)); err != nil {
-		t.Fatal(err)
-	}
+	seed(t, first, web)
 	until(t, patience, func() string {
 		if web.Progress() < 60 {
 			return fmt.Sprint(web.Progress(), " pages")
