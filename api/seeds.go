@@ -34,7 +34,7 @@ func (s *server) addSeeds(w http.ResponseWriter, r *http.Request) {
 	seeds, invalid, err := parseSeeds(r.Header.Get("Content-Type"), body)
 	if err != nil {
 		code := http.StatusBadRequest
-		if errors.Is(err, errTooManySeeds) {
+		if errors.Is(err, errTooManySeeds) || errors.Is(err, errCrowded) {
 			code = http.StatusRequestEntityTooLarge
 		}
 		writeProblem(w, code, plaintext.Escape(err.Error()))
@@ -126,6 +126,9 @@ func parseSeedJSON(raw json.RawMessage) (crawl.Seed, error) {
 
 // decodeStrict reads exactly one JSON value without unknown fields.
 func decodeStrict(text []byte, v any) error {
+	if crowded(text) {
+		return errCrowded
+	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {

@@ -151,7 +151,11 @@ func readDocument(w http.ResponseWriter, r *http.Request, doc any) bool {
 		return false
 	}
 	if err := decodeStrict(body, doc); err != nil {
-		writeProblem(w, http.StatusBadRequest, plaintext.Escape("the body is not what /openapi.json says of it: "+err.Error()))
+		code := http.StatusBadRequest
+		if errors.Is(err, errCrowded) {
+			code = http.StatusRequestEntityTooLarge
+		}
+		writeProblem(w, code, plaintext.Escape("the body is not what /openapi.json says of it: "+err.Error()))
 		return false
 	}
 	return true

@@ -69,6 +69,7 @@ type Desk struct {
 	line   leases.Line
 	waits  map[*leases.Waiter]chan struct{} // closed when the wait is over
 	open   map[uint64]*visit                // by visit
+	writes map[crawl.LeaseTag]*writing      // results on their way to the disks
 	closed bool
 	broken error // the first storage error
 	demand demand
@@ -90,7 +91,7 @@ type visit struct {
 func NewDesk(o Options) *Desk {
 	return &Desk{
 		o: o, book: leases.NewBook(leases.Limits{Open: MaxOpen, PerWorker: MaxOpenPerWorker, Settled: maxSettled}),
-		waits: map[*leases.Waiter]chan struct{}{}, open: map[uint64]*visit{}, demand: demand{coming: map[uint64]struct{}{}}, tell: make(chan struct{}, 1),
+		waits: map[*leases.Waiter]chan struct{}{}, open: map[uint64]*visit{}, writes: map[crawl.LeaseTag]*writing{}, demand: demand{coming: map[uint64]struct{}{}}, tell: make(chan struct{}, 1),
 		settling: make(chan struct{}, settlers),
 	}
 }

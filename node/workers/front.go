@@ -166,7 +166,7 @@ func (f *Front) SettleURLs(ctx context.Context, r crawl.WorkerResults) (crawl.Re
 	if err := f.cluster.Ready(); err != nil {
 		return crawl.ResultsReport{}, err
 	}
-	if len(r.LeaseID) > maxLeaseID {
+	if end, ok := endOf(r.LeaseID); !ok || len(r.Results) == 0 && time.Now().After(end) {
 		return crawl.ResultsReport{Ended: len(r.Results)}, crawl.ErrLeaseEnded
 	}
 	var sum crawl.ResultsReport
@@ -178,6 +178,7 @@ func (f *Front) SettleURLs(ctx context.Context, r crawl.WorkerResults) (crawl.Re
 			continue
 		}
 		res.URL = u.String()
+		lighten(&res)
 		to := f.cluster.Holder(ring.PartitionOf(crawl.Host(u.Host()), f.cluster.Partitions()))
 		by[to] = append(by[to], res)
 	}
@@ -237,9 +238,9 @@ func piece(results []crawl.WorkerResult) int {
 	size := 0
 	for i := range results {
 		r := &results[i]
-		size += 300 + len(r.URL) + len(r.Error) + len(r.ContentType)
+		size += 300 + written(r.URL) + written(r.Error) + written(r.ContentType) + written(r.ContentHash) + written(string(r.Simhash))
 		for _, l := range r.Links {
-			size += len(l) + 4
+			size += written(l)
 		}
 		if size > pieceBytes && i > 0 {
 			return i

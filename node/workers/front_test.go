@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,9 @@ func (c *nodes) others(self crawl.NodeID) (ids []crawl.NodeID) {
 }
 
 func (c *nodes) Call(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
+	if len(payload) > 8<<20 {
+		return nil, fmt.Errorf("%d bytes: larger than messages between nodes may be", len(payload))
+	}
 	if c.down[to] {
 		return nil, errors.New("it is down")
 	}

@@ -36,21 +36,23 @@ func (d *Desk) Settle(ctx context.Context, id string, results []crawl.WorkerResu
 		return crawl.ResultsReport{Ended: len(results)}, nil
 	}
 	ctx = context.WithoutCancel(ctx) // a page that was fetched is kept, whoever waits for the answer
-	own, strange, err := d.take(id, results, &report)
+	w := newWriting()
+	own, strange, err := d.take(id, results, w, &report)
 	if err != nil {
 		return report, err
 	}
 	defer d.ends.Done() // take has added it
 	err = d.write(ctx, own, &report)
 	if len(strange) > 0 {
-		adopted, unsure := d.adopt(ctx, id, strange, &report)
+		adopted, unsure := d.adopt(ctx, id, strange, w, &report)
 		err = errors.Join(err, unsure, d.write(ctx, adopted, &report))
 	}
-	return report, errors.Join(err, d.failed())
+	d.stored(w)
+	return report, errors.Join(err, d.awaitRepeats(ctx, w), d.failed())
 }
 
 // take ends the leases of those URLs that are open here, and returns the results that the Book does not know. It counts this call among the ends.
-func (d *Desk) take(id string, results []crawl.WorkerResult, report *crawl.ResultsReport) (own settled, strange []*crawl.WorkerResult, err error) {
+func (d *Desk) take(id string, results []crawl.WorkerResult, w *writing, report *crawl.ResultsReport) (own settled, strange []*crawl.WorkerResult, err error) {
 	tags := make([]crawl.LeaseTag, len(results))
 	for i := range results {
 		tags[i] = crawl.TagOf(id, results[i].URL)
@@ -67,8 +69,10 @@ func (d *Desk) take(id string, results []crawl.WorkerResult, report *crawl.Resul
 		case leases.Yours:
 			own.add(d.remove(visit).Visit, &results[i])
 			d.ends.Done() // the call stands for it
+			d.settles(w, tags[i])
 			report.Processed++
 		case leases.Repeated:
+			d.repeats(w, tags[i], results[i].URL)
 			report.Processed++
 		default:
 			strange = append(strange, &results[i])
@@ -82,7 +86,7 @@ func (s *settled) add(v crawl.Visit, r *crawl.WorkerResult) {
 }
 
 // adopt opens visits for results of URLs that were leased by somebody else. What is left has ended, unless there is an error.
-func (d *Desk) adopt(ctx context.Context, id string, results []*crawl.WorkerResult, report *crawl.ResultsReport) (adopted settled, err error) {
+func (d *Desk) adopt(ctx context.Context, id string, results []*crawl.WorkerResult, w *writing, report *crawl.ResultsReport) (adopted settled, err error) {
 	d.adopting.Lock()
 	defer d.adopting.Unlock()
 	var claims []crawl.LeaseClaim
@@ -96,6 +100,7 @@ func (d *Desk) adopt(ctx context.Context, id string, results []*crawl.WorkerResu
 		case err != nil:
 			report.Ended++
 		case d.book.WasSettled(uint64(tag)): // by another call, a moment ago
+			d.repeats(w, tag, r.URL)
 			report.Processed++
 		case claimed[tag]:
 			twice = append(twice, tag)
@@ -113,6 +118,7 @@ func (d *Desk) adopt(ctx context.Context, id string, results []*crawl.WorkerResu
 		switch {
 		case v.ID != 0:
 			d.book.Settled(uint64(claims[i].Lease))
+			d.settles(w, claims[i].Lease)
 			adopted.add(v, of[i])
 			report.Processed++
 		case err == nil:
