@@ -138,7 +138,7 @@ const commitPace = 10 * time.Millisecond
 // openStores opens the frontier, in kv unless that is nil, the document and the
 // resolver.
 func (n *Node) openStores(kv storage.KV) (err error) {
-	if n.doc, err = crawldoc.Open(n.dir, n.cfg.Settings(n.version), crawldoc.NewClock(n.network.TimeSource())); err != nil {
+	if n.doc, err = crawldoc.Open(n.dir, n.cfg.Settings(n.version)); err != nil {
 		return err
 	}
 	n.events.StartFrom(n.doc.Current().Doc)

@@ -63,6 +63,7 @@ func (n *Node) runAll(ctx context.Context) error {
 		return disk.SyncLoop(ctx, n.space, func() error { return n.outputs.Sync(n.stalls.During) }, n.front.Sync)
 	})
 	group.Go(func() error { return n.stalls.Run(ctx) })
+	group.Go(func() error { return n.doc.KeepTime(ctx) })
 	group.Go(func() error { return n.outputs.Run(ctx) })
 	group.Go(func() error { n.sinks.Run(ctx); return nil })
 	group.Go(func() error { return n.lead(ctx) })

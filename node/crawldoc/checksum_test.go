@@ -15,25 +15,25 @@ func TestFlippedBit(t *testing.T) {
 	t.Parallel()
 	doc := &Document{Version: 7, By: "b", Settings: testSettings(), State: crawl.CrawlPaused, RanFor: time.Hour}
 	doc.Settings.Exclude = []string{`host:a.test`, `*"checksum": "0000000000000000"*`}
-	whole, err := Clock{}.write(doc)
+	whole, err := encode(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
 	whole = append(whole, '\n')
-	if _, err := (Clock{}).read(whole); err != nil {
+	if _, err := decode(whole, note{}); err != nil {
 		t.Fatalf("%v\n%s", err, whole)
 	}
 	for i := range len(whole) - 1 { // the line's end is no part of the document
 		for bit := range 8 {
 			b := bytes.Clone(whole)
 			b[i] ^= 1 << bit
-			if got, err := (Clock{}).read(b); err == nil {
+			if got, err := decode(b, note{}); err == nil {
 				t.Fatalf("byte %d, %q for %q, is read: %+v", i, b[i], whole[i], got)
 			}
 		}
 	}
 	for cut := range whole {
-		if _, err := (Clock{}).read(whole[:cut]); err == nil && cut < len(whole)-1 {
+		if _, err := decode(whole[:cut], note{}); err == nil && cut < len(whole)-1 {
 			t.Fatalf("%d of %d bytes are read", cut, len(whole))
 		}
 	}
@@ -42,7 +42,7 @@ func TestFlippedBit(t *testing.T) {
 // TestNoChecksum reads documents of earlier versions, and sends none to other nodes.
 func TestNoChecksum(t *testing.T) {
 	t.Parallel()
-	whole, err := Clock{}.write(&Document{Version: 7, Settings: testSettings(), State: crawl.CrawlIdle})
+	whole, err := encode(&Document{Version: 7, Settings: testSettings(), State: crawl.CrawlIdle})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestNoChecksum(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := Clock{}.read(old)
+	doc, err := decode(old, note{})
 	if err != nil || doc.Version != 7 {
 		t.Fatalf("%+v, %v", doc, err)
 	}

@@ -12,7 +12,8 @@
 // # Time
 //
 // A document is sent and stored with durations, not times of day (ownership rule
-// 14). Clock measures the time between two processes.
+// 14). Time in which no node runs does not count: each notes every few seconds how long the crawl has
+// run (ran.go), goes on from there at its next start, and takes over what a member knows that has run meanwhile.
 //
 // # On disk
 //

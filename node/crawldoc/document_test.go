@@ -74,7 +74,7 @@ func openStore(t *testing.T, path string) (*Store, *datadir.Dir) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(dir, testSettings(), Clock{})
+	s, err := Open(dir, testSettings())
 	if err == nil {
 		err = s.Begin("0123456789abcdef")
 	}
@@ -190,7 +190,7 @@ func TestBrokenDocumentIsAStorageError(t *testing.T) {
 		if err := os.WriteFile(dir.Join("crawl.json"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := Open(dir, testSettings(), Clock{}); !errors.Is(err, datadir.ErrStorage) {
+		if s, err := Open(dir, testSettings()); !errors.Is(err, datadir.ErrStorage) {
 			t.Errorf("%q: %v, %v", text, s, err)
 		} else if !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: the error does not name the directory: %v", text, err)

@@ -34,7 +34,7 @@ func TestTopicModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(dir, testSettings(), Clock{})
+	s, err := Open(dir, testSettings())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestTopicModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if s, err = Open(dir, testSettings(), Clock{}); err != nil {
+	if s, err = Open(dir, testSettings()); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()

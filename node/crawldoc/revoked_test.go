@@ -15,7 +15,7 @@ func newTestStore(t *testing.T) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(dir, testSettings(), Clock{})
+	s, err := Open(dir, testSettings())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,18 +35,17 @@ type Store struct {
 	Seeds *scope.Seeds // on Scope
 	Fresh bool         // there was nothing on disk: this node is new, here and in its cluster
 
-	dir   *datadir.Dir
-	clock Clock
-	self  string // origin of the entries that this node adds; set by Begin
-	book  atomic.Pointer[Rulebook]
+	dir  *datadir.Dir
+	self string // origin of the entries that this node adds; set by Begin
+	book atomic.Pointer[Rulebook]
 
 	mu sync.Mutex // orders writers of the document
 }
 
 // Open loads the document from disk. If there is none, first is used: a founder's own settings, or
 // a joiner's until it has the cluster's (version 0).
-func Open(dir *datadir.Dir, first crawl.Settings, clock Clock) (*Store, error) {
-	s := &Store{dir: dir, clock: clock}
+func Open(dir *datadir.Dir, first crawl.Settings) (*Store, error) {
+	s := &Store{dir: dir}
 	doc := &Document{Settings: first, State: crawl.CrawlIdle}
 	b, err := os.ReadFile(dir.Join("crawl.json"))
 	switch {
@@ -54,7 +53,7 @@ func Open(dir *datadir.Dir, first crawl.Settings, clock Clock) (*Store, error) {
 	case err != nil:
 		return nil, datadir.Failed("read crawl.json", err)
 	default:
-		if doc, err = clock.read(b); err != nil {
+		if doc, err = decode(b, readNote(dir.Join(ranFile))); err != nil {
 			return nil, damaged(dir, err)
 		}
 	}
@@ -177,6 +176,9 @@ func (s *Store) Merge(doc *Document, now time.Time) (bool, error) {
 		c.By, c.Revoked = crawl.NodeID(s.self), all
 		newer = &c
 	}
+	if newer != older {
+		newer = newer.runsAs(older, now)
+	}
 	if doc = newer; doc == s.Current().Doc {
 		return false, nil
 	}
@@ -211,7 +213,7 @@ func (s *Store) Change(f func(*Document) *Document) (*Document, error) {
 }
 
 func (s *Store) writeLocked(doc *Document) error {
-	b, err := s.clock.write(doc)
+	b, err := encode(doc)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}

@@ -5,26 +5,19 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/zeebo/xxh3"
-
 	"crawlnode/crawl"
 )
 
 // The running time of the crawl counts against --max-duration, on every node. It is sent to other
 // nodes, and stored, as a duration, so that it does not depend on any node's time of day. RunSince
-// is a time of this process. After a restart the elapsed time is known if the machine has not
-// rebooted. Otherwise it is estimated from the time of day, until a member that knows better
-// corrects it in a renewal.
+// is a time of this process. Time in which no node runs does not count. So a node that starts goes on
+// where it was last known to run (ran.go), until a member that has run meanwhile corrects it in a renewal.
 
 // documentJSON is a document outside of this process.
 type documentJSON struct {
 	plainDocument
 	// RunFor is how long the current run has lasted; nil while the crawl does not run.
 	RunFor *time.Duration `json:"run_for,omitempty"`
-	// Run, Boot and Wall are on disk only: the clocks' readings when it was written.
-	Run  uint64        `json:"machine_run,omitempty"`
-	Boot time.Duration `json:"machine_up,omitempty"`
-	Wall time.Time     `json:"written_at,omitzero"`
 	// Checksum is on disk only; see checksum.go.
 	Checksum string `json:"checksum,omitempty"`
 }
@@ -50,48 +43,23 @@ func (d *Document) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &j); err != nil {
 		return err
 	}
-	*d = j.inside(time.Now(), 0)
+	*d = j.inside(time.Now())
 	return nil
 }
 
-// inside converts to a document at now, when it was written before ago.
-func (j *documentJSON) inside(now time.Time, before time.Duration) Document {
+// inside converts to a document at now.
+func (j *documentJSON) inside(now time.Time) Document {
 	d := Document(j.plainDocument)
 	if j.RunFor != nil {
-		since := now.Add(-max(*j.RunFor, 0) - before)
+		since := now.Add(-max(*j.RunFor, 0))
 		d.RunSince = &since
 	}
 	return d
 }
 
-// MachineClock is what a Clock reads of its machine: the time since boot, and the time of day.
-type MachineClock interface {
-	BootTime() time.Duration
-	Wall() time.Time
-}
-
-// Clock measures the time between two processes, for the store of documents.
-type Clock struct {
-	clock MachineClock
-	run   uint64 // identifies the boot of the machine; 0: unknown
-}
-
-// NewClock reads clock, which may be nil; machine identifies the boot of the machine, "" when
-// unknown.
-func NewClock(clock MachineClock, machine string) Clock {
-	c := Clock{clock: clock}
-	if machine != "" {
-		c.run = max(xxh3.HashString(machine), 1)
-	}
-	return c
-}
-
-// write encodes the document for the disk.
-func (c Clock) write(d *Document) ([]byte, error) {
+// encode writes the document for the disk.
+func encode(d *Document) ([]byte, error) {
 	j := d.outside(time.Now())
-	if c.clock != nil {
-		j.Run, j.Boot, j.Wall = c.run, c.clock.BootTime(), c.clock.Wall().UTC()
-	}
 	j.Checksum = noChecksum
 	b, err := json.MarshalIndent(j, "", " ")
 	if err == nil {
@@ -100,8 +68,8 @@ func (c Clock) write(d *Document) ([]byte, error) {
 	return b, err
 }
 
-// read decodes a document from the disk.
-func (c Clock) read(b []byte) (*Document, error) {
+// decode reads a document from the disk. ran is what the node noted last of its run.
+func decode(b []byte, ran note) (*Document, error) {
 	var j documentJSON
 	if err := json.Unmarshal(b, &j); err != nil {
 		return nil, fmt.Errorf("the crawl document: %w", err)
@@ -109,31 +77,38 @@ func (c Clock) read(b []byte) (*Document, error) {
 	if err := verify(b, j.Checksum); err != nil {
 		return nil, err
 	}
-	before, known := time.Duration(0), false
-	if c.clock != nil {
-		if before = c.clock.BootTime() - j.Boot; c.run != 0 && c.run == j.Run && before >= 0 {
-			known = true
-		} else if before = 0; !j.Wall.IsZero() {
-			before = max(c.clock.Wall().Sub(j.Wall), 0)
-		}
+	if j.RunFor != nil && ran.Version == j.Version && ran.By == j.By {
+		*j.RunFor = max(*j.RunFor, ran.Ran)
 	}
-	d := j.inside(time.Now(), before)
-	d.guessed = d.RunSince != nil && !known
+	d := j.inside(time.Now())
+	d.guessed = d.RunSince != nil
 	return &d, nil
 }
 
-// Runs is how long the current run has lasted, for a member that had to estimate; 0 when this node
-// does not know better.
+// runsAs is d with the running time of the document before it, when that is greater: the node that changed
+// it had been stopped.
+func (d *Document) runsAs(before *Document, now time.Time) *Document {
+	less := before.RunningFor(now) - d.RunningFor(now)
+	if d.RunSince == nil || before.RunSince == nil || less <= 0 {
+		return d
+	}
+	c, since := *d, d.RunSince.Add(-less)
+	c.RunSince = &since
+	return &c
+}
+
+// Runs is how long the current run has lasted at the least, for a member that was stopped meanwhile; 0:
+// the crawl does not run.
 func (s *Store) Runs(now time.Time) time.Duration {
 	d := s.Current().Doc
-	if d.RunSince == nil || d.guessed {
+	if d.RunSince == nil {
 		return 0
 	}
 	return max(now.Sub(*d.RunSince), 1)
 }
 
-// Correct applies another member's value for how long the run of a document has lasted, if this
-// node had to estimate it.
+// Correct applies another member's value for how long the run of a document has lasted, if this node was
+// stopped meanwhile and the other has seen more of it.
 func (s *Store) Correct(version uint64, by crawl.NodeID, ran time.Duration, now time.Time) {
 	if ran <= 0 || !s.Current().Doc.guessed {
 		return
@@ -141,11 +116,11 @@ func (s *Store) Correct(version uint64, by crawl.NodeID, ran time.Duration, now 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	book := *s.Current()
-	if d := book.Doc; !d.guessed || d.RunSince == nil || d.Version != version || d.By != by {
+	if d := book.Doc; !d.guessed || d.RunSince == nil || d.Version != version || d.By != by || now.Sub(*d.RunSince) >= ran {
 		return
 	}
 	d, since := *book.Doc, now.Add(-ran)
-	d.RunSince, d.guessed = &since, false
+	d.RunSince = &since // guessed stays: a third member may have seen still more
 	book.Doc = &d
 	s.book.Store(&book)
 }

@@ -7,6 +7,7 @@
 //	addresses.json   the last bound addresses, tried first at the next start
 //	membership.json  identity, boot, views and ballots (package membership)
 //	crawl.json       the crawl document: settings, state, limits, a checksum
+//	ran              how long the crawl has run, as of a few seconds ago
 //	keys/            a new cluster key, and the progress of its rotation; readable by the owner only
 //	scope/           scope entries, one log for each node that added some (store/scopeset)
 //	frontier/        Badger: records, queues, host states, outbox

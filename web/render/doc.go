@@ -33,6 +33,5 @@
 // Queues: callers of Render wait for one of [Config.Tabs] slots (unbounded, the caller bounds them);
 // requests of a page wait in a channel of maxOpenRequests (what exceeds it is refused).
 //
-// No node uses the package yet: the flags, the polite Fetcher and the records of rendered pages are to come
-// (docs/decisions/0240). This package decides neither which pages are rendered (package decide) nor what may be fetched.
+// This package decides neither which pages are rendered (package decide) nor what may be fetched (node/rendering).
 package render

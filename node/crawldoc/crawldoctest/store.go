@@ -22,7 +22,7 @@ func NewStore(t testing.TB, self crawl.NodeID) *crawldoc.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := crawldoc.Open(dir, Settings(), crawldoc.Clock{})
+	s, err := crawldoc.Open(dir, Settings())
 	if err != nil {
 		t.Fatal(err)
 	}
