@@ -47,7 +47,8 @@ func (r *Rendering) Report() *RenderReport {
 
 // RenderBlock is what a node says of its browser.
 type RenderBlock struct {
-	Browser  string  `json:"browser"` // path; "": there is none
+	Browser  string  `json:"browser"`          // path; "": there is none
+	Broken   string  `json:"broken,omitempty"` // why the browser did not start the last time
 	Queued   int     `json:"queued"`
 	Busy     int     `json:"busy"`
 	Max      int     `json:"max"`

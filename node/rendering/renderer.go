@@ -63,6 +63,7 @@ type Renderer struct {
 
 	hits   atomic.Int64
 	failed atomic.Int64
+	warned atomic.Bool // that the browser does not start
 
 	mu      sync.Mutex // guards the rest
 	pool    *render.Pool
@@ -241,7 +242,7 @@ func (r *Renderer) Render(ctx context.Context, p *pipeline.Showing, s *crawl.Set
 	page := render.Page{URL: p.Visit.Item.URL.String(), Response: render.Response{Status: p.Status, Header: p.Header, Body: p.Body}, Screenshot: s.RenderScreenshot}
 	result, err := pool.Render(ctx, page, a)
 	for range moreTries {
-		if !errors.Is(err, render.ErrBrowser) || ctx.Err() != nil {
+		if !errors.Is(err, render.ErrBrowser) || ctx.Err() != nil || r.stopped() {
 			break
 		}
 		result, err = pool.Render(ctx, page, a)
@@ -252,13 +253,30 @@ func (r *Renderer) Render(ctx context.Context, p *pipeline.Showing, s *crawl.Set
 	if err != nil {
 		if ctx.Err() == nil {
 			r.failed.Add(1)
-			r.log.Debug("a page could not be shown to the browser", "url", page.URL, "error", err)
+			r.complain(page.URL, err)
 		}
 		return nil, err
 	}
+	r.warned.Store(false)
 	r.observe(result.Duration)
 	r.learn(p, &result)
 	return shown(&result), nil
+}
+
+// stopped reports whether Close was called: a page that waits for a browser then need not wait for another.
+func (r *Renderer) stopped() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended
+}
+
+// complain logs a page that could not be shown. A browser that does not start is a warning, once until the next start.
+func (r *Renderer) complain(url string, err error) {
+	if errors.Is(err, render.ErrNotStarted) && !r.warned.Swap(true) {
+		r.log.Warn("the browser does not start, so pages are taken as they were fetched; does `BROWSER --headless --dump-dom about:blank` work as this user?", "browser", r.browser, "error", err)
+		return
+	}
+	r.log.Debug("a page could not be shown to the browser", "url", url, "error", err)
 }
 
 func shown(r *render.Result) *pipeline.Shown {
@@ -296,6 +314,7 @@ func (r *Renderer) Block() *crawl.RenderBlock {
 	}
 	if r.pool != nil {
 		s := r.pool.Stats()
+		b.Broken = s.Broken
 		b.Busy, b.Pages, b.Timeouts, b.Restarts, b.Refused = s.Busy, s.Pages, s.Timeouts, s.Restarts, s.Refused
 	}
 	b.Queued = max(r.inside-b.Busy, 0)

@@ -18,6 +18,8 @@ func (r *Reporter) renderReasons() []crawl.HealthReason {
 		return nil
 	case b.Browser == "":
 		return []crawl.HealthReason{{Code: crawl.ReasonNoBrowser, Since: r.Started.UTC(), Message: r.Name + " has no browser and takes pages as they were fetched, although the crawl shows pages to one: install chromium-headless-shell or chromium, or name one with --browser, and restart it; or crawlnode crawl-config set render=off"}}
+	case b.Broken != "":
+		return []crawl.HealthReason{{Code: crawl.ReasonNoBrowser, Since: r.Started.UTC(), Message: r.Name + "'s browser does not start, so it takes pages as they were fetched, although the crawl shows pages to one (" + b.Broken + "): see whether the browser starts for this user, install chromium-headless-shell or chromium, or name another with --browser"}}
 	case os.Geteuid() == 0:
 		return []crawl.HealthReason{{Code: crawl.ReasonNoSandbox, Since: r.Started.UTC(), Message: r.Name + " runs as root, so its browser has no sandbox: run the node as another user"}}
 	}

@@ -77,7 +77,7 @@ func (b *browser) ensure() error {
 		defer slow.Stop()
 		// The browser runs as long as the context of this call, so that has no time-out of its own.
 		if err := chromedp.Do(ctx); err != nil {
-			b.err = fmt.Errorf("%w: %s did not start: %w", ErrBrowser, b.cfg.Browser, err)
+			b.err = fmt.Errorf("%w: %s did not start: %w", ErrNotStarted, b.cfg.Browser, err)
 			return
 		}
 		b.mu.Lock()

@@ -39,7 +39,16 @@ type Pool struct {
 	started int
 	closed  bool
 	stats   Stats
+	broken  int       // browsers in a row that did not start
+	pause   time.Time // no browser is started before
 }
+
+// A browser that does not start may take 20 s for it. After startTries in a row no page waits for the next one
+// before startPause has passed.
+const (
+	startTries = 3
+	startPause = time.Minute
+)
 
 // New makes a pool and removes what an earlier one has left in cfg.Dir: processes and profiles. It
 // starts no browser.
@@ -117,6 +126,9 @@ func (p *Pool) take() (*browser, error) {
 		return nil, ErrClosed
 	}
 	if p.now == nil {
+		if time.Now().Before(p.pause) {
+			return nil, fmt.Errorf("%w: %s; it is tried again in a minute", ErrNotStarted, p.stats.Broken)
+		}
 		p.started++
 		if p.started > 1 {
 			p.stats.Restarts++
@@ -145,6 +157,7 @@ func (p *Pool) give(b *browser, healthy bool) {
 		}
 	}
 	last := b.worn && b.users == 0
+	p.judgeLocked(b, last)
 	p.mu.Unlock()
 	if !healthy {
 		b.kill()
@@ -152,6 +165,20 @@ func (p *Pool) give(b *browser, healthy bool) {
 	if last {
 		b.end()
 		p.ended.Done()
+	}
+}
+
+// judgeLocked remembers whether a browser that a page has used did start. last: nobody else uses it.
+func (p *Pool) judgeLocked(b *browser, last bool) {
+	switch {
+	case b.err == nil:
+		p.broken, p.stats.Broken = 0, ""
+	case last && !p.closed:
+		p.broken++
+		p.stats.Broken = b.err.Error()
+		if p.broken%startTries == 0 {
+			p.pause = time.Now().Add(startPause)
+		}
 	}
 }
 

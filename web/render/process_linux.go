@@ -39,7 +39,9 @@ func users(dir string) []int {
 	})
 }
 
-// killUsers kills the processes with a profile below dir until there are none, for two seconds at most.
+// killUsers kills the processes with a profile below dir until there are none, for two seconds at most. What leads a
+// group is killed with it: a script that starts a browser has children of which the profile is not seen, and which
+// hold the pipes to the browser open.
 func killUsers(dir string) {
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		pids := users(dir)
@@ -47,6 +49,9 @@ func killUsers(dir string) {
 			return
 		}
 		for _, pid := range pids {
+			if group, err := syscall.Getpgid(pid); err == nil && group == pid {
+				killGroup(pid)
+			}
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}

@@ -3,6 +3,7 @@ package render
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -12,6 +13,8 @@ var (
 	ErrTimeout = errors.New("the page could not be read within its time-out")
 	// ErrBrowser is a browser that crashed, was killed or does not start. The page may be tried again.
 	ErrBrowser = errors.New("the browser ended")
+	// ErrNotStarted is an ErrBrowser of one that does not start.
+	ErrNotStarted = fmt.Errorf("%w before it was ready", ErrBrowser)
 	// ErrNoBrowser is a system without Chromium.
 	ErrNoBrowser = errors.New("no browser: install chromium-headless-shell or chromium, or name one with --browser")
 	// ErrClosed is a pool after Close.
@@ -95,4 +98,5 @@ type Stats struct {
 	Timeouts int64 // pages read at their time-out, or not at all
 	Restarts int64 // browsers started after the first
 	Refused  int64
+	Broken   string // why the browser did not start the last time; "": it did
 }

@@ -1,0 +1,63 @@
+package render
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// pretender is a script in the place of a browser.
+func pretender(t *testing.T, script string) Config {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "browser")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	return Config{Browser: path, Dir: filepath.Join(dir, "profiles"), Timeout: time.Millisecond}
+}
+
+// A browser that is a script whose child never answers is ended with that child, which holds its pipes open. The page
+// has its error, and the pool can be closed.
+func TestBrowserNeverReady(t *testing.T) {
+	t.Parallel()
+	p, err := New(pretender(t, "sleep 600"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := p.Render(t.Context(), htmlPage("x"), &site{})
+		p.Close()
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, ErrNotStarted) || !errors.Is(err, ErrBrowser) {
+			t.Errorf("the error is %v, want ErrNotStarted", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the page waits for ever")
+	}
+}
+
+// After some browsers that end before they are ready no page waits for another one, and the pool says why.
+func TestBrowserDoesNotStart(t *testing.T) {
+	t.Parallel()
+	p, err := New(pretender(t, "echo missing library >&2; exit 1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	p.cfg.Timeout = patience
+	for range startTries + 2 {
+		if _, err := p.Render(t.Context(), htmlPage("x"), &site{}); !errors.Is(err, ErrNotStarted) {
+			t.Errorf("the error is %v, want ErrNotStarted", err)
+		}
+	}
+	if s := p.Stats(); s.Restarts != startTries-1 || s.Broken == "" {
+		t.Errorf("counted %+v, want %d browsers and the reason", s, startTries)
+	}
+}
