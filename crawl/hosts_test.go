@@ -33,3 +33,14 @@ func TestSortHosts(t *testing.T) {
 		t.Errorf("the older word of b was taken: %+v", got[1])
 	}
 }
+
+func TestSourceOfALink(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[string]string{
+		"": "", "http://a.test/": "a.test", "https://a.test:8443/x:y": "a.test", "http://[::1]/x": "[::1]", "http://[::1]:81/": "[::1]", "http://a.test": "a.test",
+	} {
+		if got := (&Target{From: from}).Source(); got != want {
+			t.Errorf("the source of a link on %q is %q, want %q", from, got, want)
+		}
+	}
+}

@@ -2,8 +2,10 @@ package crawl
 
 import (
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"crawlnode/web/urlnorm"
 )
@@ -24,6 +26,34 @@ type Target struct {
 	Claimed time.Time
 	// From is the page on which it was found; "": none.
 	From string
+	// Anchor is the text of the link that led to it, for the index; "": it has none, or nothing is indexed. At most MaxAnchor
+	// bytes count.
+	Anchor string
+}
+
+// Source is the host, without its port, of the page on which the target was found; "" when there is none.
+func (t *Target) Source() string {
+	_, rest, _ := strings.Cut(t.From, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
+		host = host[:i]
+	}
+	return host
+}
+
+// MaxAnchor bounds the text of a link that the index keeps, in bytes.
+const MaxAnchor = 128
+
+// CutAnchor is at most MaxAnchor bytes of a text, at a whole character.
+func CutAnchor(s string) string {
+	if len(s) <= MaxAnchor {
+		return s
+	}
+	n := MaxAnchor
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
 
 // OnlyKnown reports whether the URL is fetched once more if it is known, and is not admitted otherwise: a

@@ -11,6 +11,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/texts"
 	"crawlnode/web/urlnorm"
 )
 
@@ -81,7 +82,7 @@ func (g group) admit(home part, urls []crawl.Routed, out []Admission) {
 	for i := range keys {
 		t := &urls[i].Target
 		// What a person names is rare, and has to be looked at: see lowerDepth.
-		if out[i] != NotHolder && (t.Again || t.Via.Named() || !t.Claimed.IsZero() || !g.f.w.Cache.Has(keys[i])) {
+		if out[i] != NotHolder && (t.Again || t.Via.Named() || !t.Claimed.IsZero() || !g.f.w.Cache.Has(keys[i]) || t.Anchor != "" && !g.f.w.Cache.Has(texts.Vote(keys[i], t))) {
 			out[i] = Added // or what is found out below
 			fresh++
 		}
@@ -242,6 +243,7 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 	}
 	if found.ok {
 		pg.Seen = append(pg.Seen, c.key)
+		pg.anchor(t, c, found.probe)
 		if found.rec.State == crawl.Queued && t.Depth < found.rec.Depth {
 			pg.lowerDepth(t, c.fp, &found)
 		}
@@ -283,7 +285,16 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 	}
 	pg.Learn(c.fp)
 	pg.Seen = append(pg.Seen, c.key)
+	pg.anchor(t, c, found.probe)
 	return Added
+}
+
+// anchor keeps the text of a link for the index.
+func (pg part) anchor(t *crawl.Target, c *candidate, probe uint64) {
+	if t.Anchor != "" {
+		texts.NoteAnchor(pg.Part, c.fp.Probe(probe), t)
+		pg.Seen = append(pg.Seen, texts.Vote(c.key, t))
+	}
 }
 
 // take gives an item the next number in its host's queue.

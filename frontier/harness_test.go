@@ -334,7 +334,7 @@ func (c *census) note(rel, value []byte) error {
 		var err error
 		c.meta, err = layout.DecodeMeta(value)
 		return err
-	case layout.TableCash, layout.TableCredits, layout.TableTexts, layout.TableTextPlaces:
+	case layout.TableCash, layout.TableCredits, layout.TableTexts, layout.TableTextPlaces, layout.TableAnchors:
 		if seq, ok := layout.ParseCashKey(rel, layout.CashLog); ok {
 			c.outLast = max(c.outLast, seq)
 		}

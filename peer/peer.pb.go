@@ -392,6 +392,7 @@ type Link struct {
 	Suspicious    bool                   `protobuf:"varint,8,opt,name=suspicious,proto3" json:"suspicious,omitempty"`
 	ClaimedNs     int64                  `protobuf:"varint,9,opt,name=claimed_ns,json=claimedNs,proto3" json:"claimed_ns,omitempty"` // when the site says that the page has changed, since 1970; 0: it does not say
 	From          string                 `protobuf:"bytes,10,opt,name=from,proto3" json:"from,omitempty"`                            // the page on which it was found, canonical; empty: none, or the sender is older than that
+	Anchor        string                 `protobuf:"bytes,11,opt,name=anchor,proto3" json:"anchor,omitempty"`                        // the text of the link, for the index; empty: none, or nothing is indexed; at most 128 bytes count
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -492,6 +493,13 @@ func (x *Link) GetClaimedNs() int64 {
 func (x *Link) GetFrom() string {
 	if x != nil {
 		return x.From
+	}
+	return ""
+}
+
+func (x *Link) GetAnchor() string {
+	if x != nil {
+		return x.Anchor
 	}
 	return ""
 }
@@ -2502,7 +2510,7 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\fR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value\"$\n" +
 	"\bEnvelope\x12\x18\n" +
-	"\apayload\x18\x01 \x01(\fR\apayload\"\xef\x01\n" +
+	"\apayload\x18\x01 \x01(\fR\apayload\"\x87\x02\n" +
 	"\x04Link\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1c\n" +
 	"\tpartition\x18\x02 \x01(\rR\tpartition\x12\x14\n" +
@@ -2517,7 +2525,8 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\n" +
 	"claimed_ns\x18\t \x01(\x03R\tclaimedNs\x12\x12\n" +
 	"\x04from\x18\n" +
-	" \x01(\tR\x04from\"\x7f\n" +
+	" \x01(\tR\x04from\x12\x16\n" +
+	"\x06anchor\x18\v \x01(\tR\x06anchor\"\x7f\n" +
 	"\tLinkBatch\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12-\n" +
 	"\x05links\x18\x02 \x03(\v2\x17.crawlnode.peer.v1.LinkR\x05links\x123\n" +

@@ -278,6 +278,9 @@ func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
 	t.Suspicious = v.Suspicious
 	t.Band = f.band(&t, priority)
 	t.From = f.v.Item.URL.String()
+	if f.rules.Settings.Index && t.Via == crawl.ViaLink {
+		t.Anchor = crawl.CutAnchor(f.anchor)
+	}
 	*list = append(*list, t)
 }
 
@@ -315,6 +318,7 @@ func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
 			f.skip(l.URL, viaOf(l), why)
 		}
 	}
+	f.anchor = "" // what else links to a page has no text
 	if f.shown != nil {
 		f.shown.take(f, &doc, follow, why)
 	}

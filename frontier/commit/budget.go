@@ -18,7 +18,8 @@ type budget struct {
 }
 
 // budgetOf shares out a transaction. A new link costs five entries at most:
-// record, queue entry, host, the wake entry, and the one that it replaces.
+// record, queue entry, host, the wake entry, and the one that it replaces; with a text one more. A
+// known one with a text costs four: the texts, and three for the document.
 func budgetOf(l storage.Limits) budget {
 	return budget{
 		groupEntries: min(8_000, l.Entries/4), groupBytes: min(1<<20, l.Bytes/4),
@@ -28,8 +29,15 @@ func budgetOf(l storage.Limits) budget {
 }
 
 // linkCost is what a link adds to a transaction at most, in bytes: its record
-// and its queue entry hold the URL, the host, and maybe the page on which it was found.
-func linkCost(r *crawl.Routed) int { return 4*len(r.Target.URL.String()) + 2*len(r.Target.From) + 400 }
+// and its queue entry hold the URL, the host, and maybe the page on which it was found. With a text
+// it writes the texts of the URL's links, and that its document has changed.
+func linkCost(r *crawl.Routed) int {
+	n := 4*len(r.Target.URL.String()) + 2*len(r.Target.From) + 400
+	if r.Target.Anchor != "" {
+		n += layout.MaxAnchorsBytes + len(r.Target.URL.String()) + 200
+	}
+	return n
+}
 
 // Cut returns how many of the links, one at least, fit into one request.
 func (b *budget) Cut(links []crawl.Routed) int {

@@ -82,7 +82,7 @@ func TestValuesSurvive(t *testing.T) {
 	if s.Record != rec {
 		t.Errorf("record %+v came back as %+v", rec, s.Record)
 	}
-	link := crawl.Target{URL: u, Depth: 3, Band: 7, Hops: 1, Via: crawl.ViaAsset, Again: true, Suspicious: true, Claimed: noon}
+	link := crawl.Target{URL: u, Depth: 3, Band: 7, Hops: 1, Via: crawl.ViaAsset, Again: true, Suspicious: true, Claimed: noon, From: "http://b.test/", Anchor: "what it says"}
 	if l, err := DecodeLink(EncodeLink(&link)); err != nil || l != link {
 		t.Errorf("link %+v came back as %+v, %v", link, l, err)
 	}
@@ -192,7 +192,7 @@ func FuzzDecode(f *testing.F) {
 	place := DueAt(noon, "h.test", Fingerprint{1})
 	st := PartState{Meta: Meta{State: Holder, Epoch: 1, To: "n"}}
 	for _, b := range [][]byte{
-		EncodeQueued(&item, true, 1), moved.Encode(), EncodeSites(&importance.Sites{3}), EncodeRecord(&rec), EncodeLink(&crawl.Target{URL: u}), EncodeLink(&crawl.Target{URL: u, From: "http://b.test/"}), EncodeHost(&host),
+		EncodeQueued(&item, true, 1), moved.Encode(), EncodeSites(&importance.Sites{3}), EncodeRecord(&rec), EncodeLink(&crawl.Target{URL: u}), EncodeLink(&crawl.Target{URL: u, From: "http://b.test/", Anchor: "a"}), EncodeHost(&host),
 		EncodeRobots(&crawl.Robots{Body: []byte("b")}), EncodeState(&st), EncodeMeta(&st, Stamp{}), EncodeRecord(&planned), EncodeRecord(&found), EncodeRecord(&shown), EncodeHost(&site),
 		AppendDueKey(nil, &place), EncodeDue(Estimate{[4]byte{1}, 2, 3}), nil, {FormatVersion}, {99},
 	} {

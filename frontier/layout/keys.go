@@ -22,7 +22,7 @@ import (
 //	o  target (2) seq (8)            link waiting for the target's owner
 //	c  digest (20)                   first capture of a payload; see contents.go
 //	d  time (8) host 00 fingerprint (16)  planned page; see due.go
-//	t, y                             documents for the index; see texts.go
+//	t, y, l                          documents for the index, texts of links; see texts.go
 //	m                                sequence number and counters
 //
 // A host has no zero byte. The partition 0xffff is not one: under it, with

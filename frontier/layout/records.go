@@ -25,6 +25,8 @@ const (
 	// Bits that the other kind of entry has a meaning for: more of them would take a byte of each entry.
 	queueFrom = linkAgain  // the page on which the URL was found follows
 	linkFrom  = queueHTTPS // outbox: Target.From follows
+	// linkAnchor: Target.Anchor follows.
+	linkAnchor = queueRefetch
 )
 
 // QueueEntry is a queue entry: an Item without what its key says.
@@ -349,10 +351,10 @@ func StateOf(b []byte) (s crawl.RecordState, ok bool) {
 
 // EncodeLink writes an outbox entry. Its target partition stands in the key.
 //
-//	version, u flags, byte via, u band, u depth, u hops, [time claimed], [str from], rest URL
+//	version, u flags, byte via, u band, u depth, u hops, [time claimed], [str from], [str anchor], rest URL
 func EncodeLink(t *crawl.Target) []byte {
-	w := newEncoder(len(t.URL.String()) + len(t.From) + 12)
-	w.u(FlagIf(t.Again, linkAgain) | FlagIf(t.Suspicious, linkSuspicious) | FlagIf(!t.Claimed.IsZero(), linkClaimed) | FlagIf(t.From != "", linkFrom))
+	w := newEncoder(len(t.URL.String()) + len(t.From) + len(t.Anchor) + 14)
+	w.u(FlagIf(t.Again, linkAgain) | FlagIf(t.Suspicious, linkSuspicious) | FlagIf(!t.Claimed.IsZero(), linkClaimed) | FlagIf(t.From != "", linkFrom) | FlagIf(t.Anchor != "", linkAnchor))
 	w.byte(byte(t.Via))
 	w.u(uint64(t.Band))
 	w.n(t.Depth)
@@ -362,6 +364,9 @@ func EncodeLink(t *crawl.Target) []byte {
 	}
 	if t.From != "" {
 		w.str(t.From)
+	}
+	if t.Anchor != "" {
+		w.str(t.Anchor)
 	}
 	w.rest(t.URL.String())
 	return w.b
@@ -381,6 +386,9 @@ func DecodeLink(b []byte) (t crawl.Target, err error) {
 	}
 	if flags&linkFrom != 0 {
 		t.From = r.str()
+	}
+	if flags&linkAnchor != 0 {
+		t.Anchor = r.str()
 	}
 	raw := string(r.rest())
 	if err = r.end("outbox entry"); err != nil {

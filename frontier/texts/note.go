@@ -26,6 +26,9 @@ func Note(pg *commit.Part, fp layout.Fingerprint, rec *crawl.Record, known bool,
 	}
 	if had {
 		pg.Del(layout.AppendTextKey(nil, old.Seq, fp))
+		if old.Document != 0 {
+			pg.Del(layout.AppendTextKey(nil, old.Document, fp))
+		}
 		if old.Size > 0 {
 			c.Texts--
 			c.TextBytes -= int64(old.Size)

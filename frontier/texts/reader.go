@@ -7,6 +7,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
 )
 
 // Position is a place in the order of the changes of one copy of a partition. The zero Key is the start.
@@ -27,6 +28,8 @@ func (p *Position) Seq() (seq uint64) {
 type Change struct {
 	URL      string
 	Document []byte // empty: it has none; good until the callback returns
+	// Anchors are the texts of links to it, each from another host.
+	Anchors []string
 }
 
 // ErrOtherCopy says that a position is of a copy of the partition that is not the present one.
@@ -67,10 +70,47 @@ func (r *Reader) TextChanges(p crawl.Partition, after Position, visit func(Chang
 		if c.URL, c.Document, err = layout.DecodeText(value); err != nil {
 			return after, false, fmt.Errorf("%w in partition %d", err, p)
 		}
+		if err := fill(v, at, &c); err != nil {
+			return after, false, fmt.Errorf("%w in partition %d", err, p)
+		}
 		after.Key = at
 		if !visit(c) {
 			return after, false, nil
 		}
 	}
 	return after, true, nil
+}
+
+// fill adds what stands elsewhere in the partition: the document, when the entry only says that links have changed, and
+// the texts of links.
+func fill(v *reader.Partition, at [layout.TextKeyLen]byte, c *Change) error {
+	if len(c.Document) == 0 {
+		return nil
+	}
+	fp := layout.Fingerprint(at[8:])
+	value, ok, err := v.Get(layout.AppendAnchorsKey(nil, fp))
+	if err != nil {
+		return err
+	}
+	if ok {
+		all, err := layout.DecodeAnchors(value)
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			c.Anchors = append(c.Anchors, all[i].Text)
+		}
+	}
+	seq, elsewhere := layout.ElsewhereOf(c.Document)
+	if !elsewhere {
+		return nil
+	}
+	if value, ok, err = v.Get(layout.AppendTextKey(nil, seq, fp)); err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("%w: the document of %s is not where it should be", layout.ErrCorrupt, c.URL)
+	}
+	_, c.Document, err = layout.DecodeText(value)
+	return err
 }

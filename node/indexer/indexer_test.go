@@ -189,6 +189,10 @@ func TestIndexFollowsTheDocuments(t *testing.T) {
 		t.Errorf("documents by partition: %v", got)
 	}
 
+	s.put(t, 1, "http://h1/z", "Damson") // as when links to it have come
+	s.changes[1][len(s.changes[1])-1].Anchors = []string{"sour plum", "prune"}
+	expect("sour plum", "h1/z 0.33")
+	expect("prune damson", "h1/z 0.33")
 	n.rules = Rules{On: true, Version: 7, Excludes: func(u string) bool { return strings.HasSuffix(u, "z") }}
 	n.rounds(t)
 	if got := n.index.Size().Documents; got != 0 {

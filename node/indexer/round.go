@@ -184,7 +184,7 @@ func (x *Indexer) take(r *gathering, p crawl.Partition, t *texts.Change) {
 		x.o.Log.Error("a document cannot be read and is not in the index", "url", t.URL, "error", err)
 		return
 	}
-	d.URL, d.Partition = t.URL, uint32(p)
+	d.URL, d.Partition, d.Anchors = t.URL, uint32(p), t.Anchors
 	if r.rules.Ranked {
 		d.Importance = x.importance(p, t.URL)
 	}

@@ -112,7 +112,7 @@ func (k *Completer) shareOut(ctx context.Context, v crawl.Visit, links []crawl.R
 	r.local.Add(int64(len(own)))
 	fresh := foreign[:0]
 	for _, l := range foreign {
-		if !l.Target.Again && l.Target.Claimed.IsZero() && r.sent.Has(l.Target.URL.String()) {
+		if !l.Target.Again && l.Target.Claimed.IsZero() && r.sent.Has(sentKey(&l.Target)) {
 			r.suppressed.Add(1)
 			continue
 		}

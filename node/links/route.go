@@ -202,6 +202,9 @@ func (r *Router) forwardTo(ctx context.Context, to crawl.NodeID, links []crawl.R
 		switch v {
 		case peer.Verdict_VERDICT_ADDED, peer.Verdict_VERDICT_KNOWN:
 			r.sent.Add(links[i].Target.URL.String())
+			if t := &links[i].Target; t.Anchor != "" {
+				r.sent.Add(sentKey(t))
+			}
 			r.forwarded.Add(1)
 		}
 		switch v {

@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	"github.com/zeebo/xxh3"
+
+	"crawlnode/crawl"
 )
 
 // sentCache remembers links that their owners on other nodes have acknowledged, so that a link
@@ -47,6 +49,15 @@ func (c *sentCache) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.young, c.old = map[xxh3.Uint128]struct{}{}, nil
+}
+
+// sentKey is by what a link is remembered: its URL; with a text for the index also the host that it comes from, whose first
+// text counts.
+func sentKey(t *crawl.Target) string {
+	if t.Anchor == "" {
+		return t.URL.String()
+	}
+	return t.URL.String() + " " + t.Source()
 }
 
 func (c *sentCache) addLocked(k xxh3.Uint128) {

@@ -14,7 +14,7 @@ import (
 func toWire(l crawl.Routed) *peer.Link {
 	t := &l.Target
 	return &peer.Link{Url: t.URL.String(), Partition: uint32(l.Partition), Depth: uint32(t.Depth), Band: uint32(t.Band),
-		Hops: uint32(t.Hops), Via: uint32(t.Via), Again: t.Again, Suspicious: t.Suspicious, ClaimedNs: claimedNs(t.Claimed), From: t.From}
+		Hops: uint32(t.Hops), Via: uint32(t.Via), Again: t.Again, Suspicious: t.Suspicious, ClaimedNs: claimedNs(t.Claimed), From: t.From, Anchor: t.Anchor}
 }
 
 // claimedNs is a claimed time on the wire; 0: none, or one that cannot be meant.
@@ -47,7 +47,7 @@ func fromWire(l *peer.Link, partitions int) (crawl.Routed, error) {
 		}
 	}
 	return crawl.Routed{Partition: p, Target: crawl.Target{URL: u, Depth: int(l.Depth), Band: crawl.Band(l.Band),
-		Hops: int(l.Hops), Via: crawl.Via(l.Via), Again: l.Again, Suspicious: l.Suspicious, Claimed: claimedAt(l.ClaimedNs), From: l.From}}, nil
+		Hops: int(l.Hops), Via: crawl.Via(l.Via), Again: l.Again, Suspicious: l.Suspicious, Claimed: claimedAt(l.ClaimedNs), From: l.From, Anchor: crawl.CutAnchor(l.Anchor)}}, nil
 }
 
 // claimedAt is a claimed time of the wire.

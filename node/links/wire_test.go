@@ -28,6 +28,7 @@ func TestFromWire(t *testing.T) {
 		l := linkTo(t, "http://a.test/x?y")
 		l.Target.Claimed = time.Unix(1_790_000_000, 5)
 		l.Target.From = "https://b.test/found?here"
+		l.Target.Anchor = "what the link says"
 		return toWire(l)
 	}
 	r, err := fromWire(good(), 512)
@@ -39,6 +40,11 @@ func TestFromWire(t *testing.T) {
 	}
 	if want := time.Unix(1_790_000_000, 5); !r.Target.Claimed.Equal(want) {
 		t.Errorf("claimed at %v, want %v", r.Target.Claimed, want)
+	}
+	long := good()
+	long.Anchor = strings.Repeat("é", 100)
+	if r, err := fromWire(long, 512); err != nil || r.Target.Anchor != strings.Repeat("é", crawl.MaxAnchor/2) {
+		t.Errorf("a long text became %q, %v", r.Target.Anchor, err)
 	}
 	earlier := good() // of a node that runs an earlier version
 	earlier.Url = "http://a.test/x^y"
