@@ -122,6 +122,7 @@ type finds struct {
 	// fingerprints says that the archive needs the SimHash of texts. The deriver may need it too.
 	fingerprints bool
 	masked       []byte // memory for prints
+	memory       *htmlparse.Memory
 	shown        *Shown // the page as a browser showed it; nil: as it was fetched
 	// complete: no scope entry is missing, so a refusal is final.
 	complete bool
@@ -170,6 +171,7 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	case v.Item.Via == crawl.ViaSitemapFile:
 		f.sitemapFile(resp)
 	case kindOf(resp) == pageMedia:
+		f.memory, _ = w.p.memories.Get().(*htmlparse.Memory)
 		doc = f.page(resp)
 	case kindOf(resp) == xmlMedia, kindOf(resp) == feedMedia && rules.Settings.Revisits():
 		f.linkedSitemap(resp)

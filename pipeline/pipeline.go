@@ -13,6 +13,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/web/fetcher"
+	"crawlnode/web/htmlparse"
 	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
 	"crawlnode/web/urlnorm"
@@ -161,6 +162,8 @@ type Pipeline struct {
 	// pages a second and double the latency of /status.
 	backlog *backlog
 	busy    atomic.Int64
+	// memories has the memory of parsed pages that were kept: no more than the garbage collector finds in use.
+	memories sync.Pool // of *htmlparse.Memory
 
 	running context.Context // Run's
 	showing *errgroup.Group // the workers, and the pages that a browser shows
@@ -173,6 +176,7 @@ func New(o Options) *Pipeline {
 	}
 	return &Pipeline{
 		o: o, backlog: newBacklog(backlogPerProcessor*runtime.GOMAXPROCS(0), max(runtime.GOMAXPROCS(0)-1, 1)),
+		memories: sync.Pool{New: func() any { return &htmlparse.Memory{} }},
 	}
 }
 

@@ -202,7 +202,7 @@ type madeOf struct {
 	page      *fetcher.Response // as it is indexed
 }
 
-// keepParsed archives a page that was parsed and writes what is derived from it.
+// keepParsed archives a page that was parsed and writes what is derived from it. It uses up doc.
 func (w *worker) keepParsed(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, doc *htmlparse.Document, made *madeOf) error {
 	o.Digest = sha1.Sum(resp.RawBody)
 	remark(resp, o)
@@ -220,6 +220,9 @@ func (w *worker) keepParsed(ctx context.Context, v crawl.Visit, resp *fetcher.Re
 		return err
 	}
 	w.index(&v, indexed, rules, o, doc != nil)
+	if doc != nil {
+		w.p.memories.Put(doc.Release())
+	}
 	return nil
 }
 

@@ -119,6 +119,8 @@ type Document struct {
 type Options struct {
 	// Anchors requests the texts of links.
 	Anchors bool
+	// Memory, when not nil, is used up for Links and Text of the document.
+	Memory *Memory
 }
 
 // Anchor is the text of the a element of Links[i], with Options.Anchors: valid UTF-8 with white
@@ -139,13 +141,12 @@ func Parse(body []byte, contentType string, base urlnorm.URL) Document {
 // ParseWith is Parse with options.
 func ParseWith(o Options, body []byte, contentType string, base urlnorm.URL) Document {
 	enc, name, body := decode(body, contentType)
-	xml := isXML(contentType)
-	p := parser{doc: Document{Base: base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, scan: scanner{page: body, xml: xml}}
+	p := parser{doc: Document{Base: base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, scan: scanner{page: body, xml: isXML(contentType)}, memory: o.Memory}
 	p.run()
 	if p.lateBase {
 		// The base element came after the first reference but applies to all of them (HTML
 		// Standard, section 2.4.3). This is rare enough to parse twice.
-		q := parser{doc: Document{Base: p.doc.Base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, baseSeen: true, scan: scanner{page: body, xml: xml}}
+		q := parser{doc: Document{Base: p.doc.Base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, baseSeen: true, scan: scanner{page: body, xml: p.scan.xml}}
 		q.run()
 		return q.doc
 	}

@@ -37,6 +37,7 @@ type parser struct {
 	anchorAt      int    // its place in doc.Links
 	anchor        []byte // its text, as the page has it
 	anchorBytes   int    // of all links' texts
+	memory        *Memory
 }
 
 // run reads the page.
@@ -98,7 +99,7 @@ func (p *parser) words(b []byte) {
 		}
 		if text == nil {
 			// There may be as much text as page; growing step by step would copy it several times.
-			text = make([]byte, 0, min(len(p.scan.page), MaxText))
+			text = p.memory.forText(min(len(p.scan.page), MaxText))
 		}
 		n := collapsed(b)
 		if p.space && len(text) > 0 {
@@ -223,7 +224,7 @@ func (p *parser) keep(l Link) {
 		return
 	}
 	if p.doc.Links == nil {
-		p.doc.Links = make([]Link, 0, min(len(p.scan.page)/bytesPerLink+1, MaxLinks))
+		p.doc.Links = p.memory.forLinks(min(len(p.scan.page)/bytesPerLink+1, MaxLinks))
 	}
 	p.doc.Links = append(p.doc.Links, l)
 }
