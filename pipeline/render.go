@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/urlnorm"
 )
 
 // This file is the way of a page through a browser, between its fetch and its links. The worker that has fetched the
@@ -242,10 +244,14 @@ func (s *Shown) text() []byte {
 
 // take gives a parsed page the links that only scripts know.
 func (s *Shown) take(f *finds, doc *htmlparse.Document, follow bool, why crawl.SkipReason) {
+	anchors := bytes.Contains(s.DOM, []byte("$docsify"))
 	for _, ref := range s.Links {
 		u, err := f.v.Item.URL.Resolve(ref)
 		if err != nil {
 			continue
+		}
+		if u == f.v.Item.URL.WithoutRoute() {
+			u = routeOf(u, ref, anchors)
 		}
 		if _, known := f.seen[f.rules.Normalize.Apply(u).String()]; known || slices.ContainsFunc(doc.Links, func(l htmlparse.Link) bool { return l.URL == u }) {
 			continue
@@ -257,6 +263,16 @@ func (s *Shown) take(f *finds, doc *htmlparse.Document, follow bool, why crawl.S
 		}
 		f.add(crawl.Target{URL: u, Depth: f.v.Item.Depth + 1, Via: crawl.ViaLink}, 0)
 	}
+}
+
+// routeOf is the page that the document u shows for the fragment of ref (decision 0244). anchors: the application writes anchors
+// within a page as "?id=" of the route, as docsify does.
+func routeOf(u urlnorm.URL, ref string, anchors bool) urlnorm.URL {
+	_, fragment, _ := strings.Cut(ref, "#")
+	if anchors {
+		fragment, _, _ = strings.Cut(fragment, "?id=")
+	}
+	return u.WithRoute(fragment)
 }
 
 // part makes one request for a page that a browser shows, in the turn of this host.

@@ -110,6 +110,20 @@ func TestShown(t *testing.T) {
 	}
 }
 
+// TestRoutes: fragments of the document that is shown are pages when they begin as a route does.
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	w := &browser{places: 9, ahead: true}
+	w.shown = Shown{Links: []string{"http://a.test/#/guide", "http://a.test/#top", "http://a.test/#/", "http://a.test/#!x", "http://a.test/#/guide?id=a", "http://a.test/other#/guide", "http://b.test/#/x"}}
+	b := showing(t, w)
+	_, o := b.one()
+	wantTargets(t, o.Targets, "http://a.test/#/guide link d1 h0 b1", "http://a.test/#!x link d1 h0 b1", "http://a.test/#/guide?id=a link d1 h0 b1", "http://a.test/other link d1 h0 b1")
+	w.shown.DOM = []byte("<script>window.$docsify = {}</script>")
+	b = showing(t, w)
+	_, o = b.one()
+	wantTargets(t, o.Targets, "http://a.test/#/guide link d1 h0 b1", "http://a.test/#!x link d1 h0 b1", "http://a.test/other link d1 h0 b1")
+}
+
 // TestNotShown: pages that no browser shows, or that it cannot show, are taken as they were fetched.
 func TestNotShown(t *testing.T) {
 	t.Parallel()

@@ -118,7 +118,7 @@ func (b *builder) add(r archive.Record) error {
 
 // documentOf reads a page. What no browser could show, and what asks to be left out, has no document.
 func documentOf(r *archive.Record) (d search.Document, ok bool) {
-	u, err := urlnorm.Parse(r.TargetURI)
+	u, err := urlnorm.ParseRouted(r.TargetURI)
 	if err != nil || r.Type != "response" || r.Status < 200 || r.Status > 299 {
 		return d, false
 	}

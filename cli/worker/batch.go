@@ -93,7 +93,7 @@ func (b *batch) report(ctx context.Context, results []crawl.WorkerResult) error 
 // visit makes one request and reads what it leads to.
 func (b *batch) visit(ctx context.Context, leased *crawl.LeasedURL) crawl.WorkerResult {
 	r := crawl.WorkerResult{URL: leased.URL, Status: crawl.WorkerError}
-	u, err := urlnorm.Parse(leased.URL)
+	u, err := urlnorm.ParseRouted(leased.URL)
 	if err != nil {
 		r.Error = fmt.Sprintf("other: %v", err)
 		return r

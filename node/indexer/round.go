@@ -194,7 +194,7 @@ func (x *Indexer) take(r *gathering, p crawl.Partition, t *texts.Change) {
 
 // importance is that of a page, in units of the mean page, as far as it was computed; 0: nothing is known.
 func (x *Indexer) importance(p crawl.Partition, raw string) float64 {
-	u, err := urlnorm.Parse(raw)
+	u, err := urlnorm.ParseStored(raw)
 	if err != nil {
 		return 0 // a URL that an older release took
 	}

@@ -14,13 +14,16 @@ import (
 // Captures lists what the members have stored of a URL in any spelling. A URL for which another one
 // stands (--normalize) has the captures of that one. crawl.ErrBadQuery: it is no URL.
 func (i *Inspector) Captures(ctx context.Context, raw string) (*crawl.CapturesReport, error) {
-	u, err := urlnorm.Parse(raw)
+	u, err := urlnorm.ParseRouted(raw)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %.200q is not a URL to crawl: %w", crawl.ErrBadQuery, raw, err)
 	}
 	r, err := i.capturesOf(ctx, u)
 	if same := i.o.Documents.Current().Pipeline.Normalize.Apply(u); err == nil && len(r.Captures) == 0 && same != u {
-		return i.capturesOf(ctx, same)
+		r, err = i.capturesOf(ctx, same)
+	}
+	if err == nil && len(r.Captures) == 0 && u.Route() != "" {
+		return i.capturesOf(ctx, u.WithoutRoute())
 	}
 	return r, err
 }

@@ -246,7 +246,7 @@ func (i *Inspector) answer(ctx context.Context, q question) (answer, error) {
 	}
 	host := q.Host
 	if q.URL != "" {
-		u, err := urlnorm.Parse(q.URL)
+		u, err := urlnorm.ParseStored(q.URL)
 		if err != nil || u.String() != q.URL {
 			return answer{}, fmt.Errorf("%w: %.200q", ErrBadQuestion, q.URL)
 		}

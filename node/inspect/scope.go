@@ -13,7 +13,7 @@ import (
 // startReport parses the URL. If it is not a URL to crawl, the report is complete.
 func startReport(raw string) (*crawl.URLReport, urlnorm.URL) {
 	r := &crawl.URLReport{Input: raw, Robots: crawl.RobotsReport{Verdict: crawl.RobotsSaysUnknown}, History: []crawl.VisitReport{}}
-	u, err := urlnorm.Parse(raw)
+	u, err := urlnorm.ParseRouted(raw)
 	if err != nil {
 		r.Scope = crawl.ScopeReport{Reason: skipReasonOf(err).String(), Rule: err.Error()}
 		r.Summary = "not a URL to crawl: " + err.Error()

@@ -17,21 +17,26 @@ import (
 // URL reports what the cluster knows of a URL and how the rules judge it. A depth that is not
 // negative replaces the record's own (that of a link from a seed, when there is no record). A text
 // that is not a URL to crawl gives a report, not an error. An unknown URL for which another one
-// stands (--normalize) is reported as that one.
+// stands (--normalize) is reported as that one, and a fragment of which there is no record as the page without it.
 func (i *Inspector) URL(ctx context.Context, raw string, depth int) (*crawl.URLReport, error) {
 	r := i.reportURL(ctx, raw, depth)
 	if r.URL == nil || r.Record != nil {
 		return r, nil
 	}
-	u, err := urlnorm.Parse(*r.URL)
+	u, err := urlnorm.ParseStored(*r.URL)
 	if err != nil {
 		panic("BUG: " + err.Error()) // it is canonical
 	}
 	same := i.o.Documents.Current().Pipeline.Normalize.Apply(u)
-	if same == u {
+	if same == u && u.Route() == "" {
 		return r, nil
 	}
-	r = i.reportURL(ctx, same.String(), depth)
+	if same != u {
+		r = i.reportURL(ctx, same.String(), depth)
+	}
+	if r.Record == nil && u.Route() != "" {
+		r = i.reportURL(ctx, same.WithoutRoute().String(), depth)
+	}
 	r.Input = raw
 	return r, nil
 }
@@ -82,7 +87,7 @@ func (i *Inspector) reportURL(ctx context.Context, raw string, depth int) *crawl
 
 // urlAnswer describes a URL of a partition held here.
 func (i *Inspector) urlAnswer(p crawl.Partition, canonical string, info frontier.HostInfo) (answer, error) {
-	u, err := urlnorm.Parse(canonical)
+	u, err := urlnorm.ParseStored(canonical)
 	if err != nil {
 		panic("BUG: " + err.Error()) // the caller has parsed it
 	}

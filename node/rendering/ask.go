@@ -62,7 +62,7 @@ func (a *asker) fetch(ctx context.Context, q render.Request) (*crawl.Part, error
 	if q.Kind == "Other" && strings.HasSuffix(u.Path(), ".ico") {
 		return nil, errors.New("an icon is not fetched")
 	}
-	if u == a.page.Visit.Item.URL { // the page itself
+	if u == a.page.Visit.Item.URL.WithoutRoute() { // the page itself
 		return &crawl.Part{Status: a.page.Status, Header: a.page.Header, Body: a.page.Body}, nil
 	}
 	if err := a.admits(u); err != nil {

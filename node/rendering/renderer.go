@@ -176,7 +176,7 @@ func (r *Renderer) Reserve(v *crawl.Visit, s *crawl.Settings) (pipeline.Place, t
 // expects reports whether a page that is not fetched yet will need a place.
 func (r *Renderer) expects(v *crawl.Visit, s *crawl.Settings) bool {
 	switch {
-	case r.matched(v, s):
+	case r.matched(v, s), v.Item.URL.Route() != "":
 		return true
 	case s.Render == crawl.RenderAll:
 		return len(s.RenderMatch) == 0
@@ -212,6 +212,8 @@ func (r *Renderer) Decide(p *pipeline.Showing, doc *htmlparse.Document, s *crawl
 		return crawl.Rendering{Reason: "this node has no browser"}, true
 	case matched:
 		return crawl.Rendering{Rendered: true, Reason: "--render-match names it"}, true
+	case p.Visit.Item.URL.Route() != "":
+		return crawl.Rendering{Rendered: true, Reason: "its address is a route of an application"}, true
 	case s.Render == crawl.RenderAll && len(s.RenderMatch) > 0:
 		return crawl.Rendering{Reason: "--render-match does not name it"}, true
 	case s.Render == crawl.RenderAll:

@@ -184,3 +184,17 @@ func TestMissing(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 }
+
+// TestRouteIsShown: without the browser a route would be the frame once more, so neither a pattern nor what was learnt leaves it out.
+func TestRouteIsShown(t *testing.T) {
+	t.Parallel()
+	for _, s := range []crawl.Settings{{Render: crawl.RenderAuto}, {Render: crawl.RenderAll, RenderMatch: []string{"prefix:http://a.test/other"}}} {
+		r := rig(t, s)
+		p := showing(t, "http://a.test/app/1")
+		p.Visit.Item.URL = p.Visit.Item.URL.WithRoute("/guide")
+		place, _ := r.Reserve(p.Visit, &s)
+		if d, known := r.Decide(p, nil, &s); place == nil || !d.Rendered || !known {
+			t.Errorf("%s: %v, %+v", s.Render, place, d)
+		}
+	}
+}

@@ -172,7 +172,7 @@ func (f *Front) SettleURLs(ctx context.Context, r crawl.WorkerResults) (crawl.Re
 	var sum crawl.ResultsReport
 	by := map[crawl.NodeID][]crawl.WorkerResult{}
 	for _, res := range r.Results {
-		u, err := urlnorm.Parse(res.URL)
+		u, err := urlnorm.ParseRouted(res.URL)
 		if err != nil {
 			sum.Ended++
 			continue

@@ -94,7 +94,7 @@ func (d *Desk) adopt(ctx context.Context, id string, results []*crawl.WorkerResu
 	twice, claimed := []crawl.LeaseTag(nil), map[crawl.LeaseTag]bool{}
 	d.mu.Lock()
 	for _, r := range results {
-		u, err := urlnorm.Parse(r.URL)
+		u, err := urlnorm.ParseStored(r.URL)
 		tag := crawl.TagOf(id, r.URL)
 		switch {
 		case err != nil:

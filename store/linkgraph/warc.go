@@ -47,7 +47,7 @@ func isPage(contentType string) bool {
 // addCapture adds the links of one answer. What is no page has none, and neither has what a
 // crawler would not take for a URL.
 func (b *Builder) addCapture(r *archive.Record) error {
-	page, err := urlnorm.Parse(r.TargetURI)
+	page, err := urlnorm.ParseRouted(r.TargetURI)
 	if err != nil {
 		return nil //nolint:nilerr // not a page: dns: and the like
 	}

@@ -130,6 +130,8 @@ func (p *plan) decide(ctx context.Context) error {
 		u, err := urlnorm.ParseStored(r.URL)
 		if err != nil {
 			r.Why = err.Error()
+		} else if u.Route() != "" {
+			r.Why = "the page without its fragment shows it"
 		} else if err := p.look(ctx, u, r); err != nil {
 			return err
 		}

@@ -96,11 +96,15 @@ type Folders []string
 
 // Capture implements Source.
 func (f Folders) Capture(_ context.Context, url string) (*archive.Record, error) {
-	u, err := urlnorm.Parse(url)
+	u, err := urlnorm.ParseRouted(url)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", url, err)
 	}
-	return f.newest(func(dir string) (crawl.ArchiveRef, error) { return archive.Find(dir, u.String(), "") })
+	r, err := f.newest(func(dir string) (crawl.ArchiveRef, error) { return archive.Find(dir, u.String(), "") })
+	if errors.Is(err, archive.ErrNoCapture) && u.Route() != "" {
+		return f.newest(func(dir string) (crawl.ArchiveRef, error) { return archive.Find(dir, u.WithoutRoute().String(), "") })
+	}
+	return r, err
 }
 
 // Payload implements Source.

@@ -75,6 +75,7 @@ func (r Rules) Apply(u urlnorm.URL) urlnorm.URL {
 	if err != nil {
 		return u
 	}
+	v = v.WithRoute(u.Route())
 	if len(v.Path()) < len(path) { // without its session the last segment was a dot, which is resolved only now
 		return r.Apply(v)
 	}

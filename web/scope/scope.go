@@ -110,7 +110,7 @@ func (r *Rules) Judge(u urlnorm.URL, depth int, seeds *Seeds) Verdict {
 	if r.maxDepth > 0 && depth > r.maxDepth {
 		return Verdict{Reason: TooDeep, Rule: r.tooDeep}
 	}
-	if segment, repeats := repeatedSegment(u.Path()); repeats {
+	if segment, repeats := repeatedSegment(u.Path() + u.Route()); repeats {
 		return Verdict{Reason: Trap, Rule: "the path has the segment \"" + segment + "\" four times or more"}
 	}
 	if why := suspicion(u, depth); why != "" {
@@ -125,7 +125,7 @@ func (r *Rules) JudgeAsset(u urlnorm.URL) Verdict {
 	if p := firstMatch(r.exclude, u); p != nil {
 		return Verdict{Reason: OutOfScope, Rule: p.rule}
 	}
-	if segment, repeats := repeatedSegment(u.Path()); repeats {
+	if segment, repeats := repeatedSegment(u.Path() + u.Route()); repeats {
 		return Verdict{Reason: Trap, Rule: "the path has the segment \"" + segment + "\" four times or more"}
 	}
 	if why := suspicion(u, 0); why != "" {

@@ -65,7 +65,7 @@ func mostOften(segments []string) (string, bool) {
 
 // suspicion returns why u looks like one of an endless series, or "".
 func suspicion(u urlnorm.URL, depth int) string {
-	path, query := u.Path(), u.Query()
+	path, query := u.Path()+u.Route(), u.Query()
 	switch {
 	case depth > maxLinks:
 		return "suspicious: very many links from a seed"

@@ -164,7 +164,7 @@ func (u URL) plainRelative(ref string) (URL, bool) {
 	case u.IsZero() || strings.HasPrefix(ref, "http"):
 		return plainAbsolute(ref)
 	case ref == "" || ref[0] == '#':
-		return u, true
+		return u.WithoutRoute(), true
 	case strings.HasPrefix(ref, "//"):
 		return plainAuthority(u.s[:u.hostStart], ref[len("//"):])
 	}

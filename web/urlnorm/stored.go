@@ -16,7 +16,11 @@ func ParseStored(form string) (URL, error) {
 	if err == nil && u.s == form {
 		return u, nil
 	}
-	if earlier, ok := earlierForm(form); ok {
+	if _, fragment, ok := strings.Cut(form, "#"); ok {
+		if routed, ok := storedRoute(form, fragment); ok {
+			return routed, nil
+		}
+	} else if earlier, ok := earlierForm(form); ok {
 		return earlier, nil
 	}
 	if err == nil {

@@ -23,7 +23,7 @@ var (
 )
 
 // URL is a canonical absolute http or https URL. The zero value is no URL.
-// Values are made by Parse, Resolve, UnmarshalText and ParseStored only; they are immutable
+// Values are made by this package only; they are immutable
 // and can be compared with == and used as map keys.
 type URL struct {
 	s string // the canonical form, at most MaxLen bytes
@@ -31,6 +31,8 @@ type URL struct {
 	hostStart uint16 // the host's first byte
 	hostEnd   uint16 // the byte behind the host: ':' or '/'
 	pathStart uint16 // the path's first byte, always '/'
+	// The '#' of a route (WithRoute); 0: there is none.
+	routeStart uint16
 }
 
 // Parse reads an absolute URL. Leading and trailing white space is ignored, as
@@ -50,7 +52,7 @@ func (u URL) Resolve(ref string) (URL, error) {
 	if v, ok := u.plainRelative(trim(ref)); ok {
 		return v, nil
 	}
-	return whatwgParse(u.s, ref)
+	return whatwgParse(u.WithoutRoute().s, ref)
 }
 
 // String returns the canonical form; the zero URL gives "".
@@ -79,7 +81,12 @@ func (u URL) Port() uint16 {
 }
 
 // PathQuery returns the path with the query, beginning with "/", as in a request line.
-func (u URL) PathQuery() string { return u.s[u.pathStart:] }
+func (u URL) PathQuery() string {
+	if u.routeStart > 0 {
+		return u.s[u.pathStart:u.routeStart]
+	}
+	return u.s[u.pathStart:]
+}
 
 // Path returns the path without the query, beginning with "/".
 func (u URL) Path() string {
@@ -145,7 +152,7 @@ func (u URL) withPath(dir, rest string) (URL, bool) {
 		return URL{}, false
 	}
 	v := u
-	v.s = u.s[:u.pathStart] + dir + rest
+	v.s, v.routeStart = u.s[:u.pathStart]+dir+rest, 0
 	return v, true
 }
 
