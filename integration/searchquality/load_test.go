@@ -21,7 +21,7 @@ var (
 	syntheticPages = flag.Int("search.synthetic", 2000, "synthetic pages of TestLoad; 1000000 for the figures in docs/results/search.md")
 	syntheticWords = flag.Int("search.words", 100, "words of the text of a synthetic page")
 	hostileCount   = flag.Int("search.hostile", 200, "hostile questions of TestLoad; 5000 for the figures")
-	strict         = flag.Bool("search.strict", false, "TestLoad fails when a hostile question takes more than a second: on a machine with nothing else to do")
+	strict         = flag.Bool("search.strict", false, "TestLoad fails when a hostile question takes more than a second of the processor")
 )
 
 // TestLoad fills an index with synthetic pages, and asks ordinary and hostile questions: none is an error, and memory
@@ -70,8 +70,8 @@ func TestLoad(t *testing.T) {
 	if after := heap(); after > before+64<<20 {
 		t.Errorf("the heap has grown from %d to %d MB", before>>20, after>>20)
 	}
-	if hostile.slowest > time.Second && *strict {
-		t.Errorf("a hostile question took %v: %q", hostile.slowest, hostile.text)
+	if hostile.most > time.Second && *strict {
+		t.Errorf("a hostile question took %v of the processor; the slowest by the clock was %q", hostile.most, hostile.text)
 	}
 }
 
@@ -79,13 +79,13 @@ func TestLoad(t *testing.T) {
 type times struct {
 	n                 int
 	p50, p99, slowest time.Duration
-	cpu               time.Duration // of one
+	cpu, most         time.Duration // of the processor: of one, of the one that took most
 	text              string        // of the slowest
 }
 
 func (s times) String() string {
-	return fmt.Sprintf("%d questions, p50 %v, p99 %v, slowest %v (%.60q), %v of processor each", s.n, s.p50.Round(10*time.Microsecond),
-		s.p99.Round(10*time.Microsecond), s.slowest.Round(10*time.Microsecond), s.text, s.cpu.Round(10*time.Microsecond))
+	return fmt.Sprintf("%d questions, p50 %v, p99 %v, slowest %v (%.60q), %v of processor each, %v at the most", s.n, s.p50.Round(10*time.Microsecond),
+		s.p99.Round(10*time.Microsecond), s.slowest.Round(10*time.Microsecond), s.text, s.cpu.Round(10*time.Microsecond), s.most.Round(time.Millisecond))
 }
 
 // asked asks n questions.
@@ -99,10 +99,11 @@ func asked(t *testing.T, x *search.Index, question func() string, n int) times {
 	var took []time.Duration
 	before := processor()
 	for _, text := range texts {
-		began := time.Now()
+		began, used := time.Now(), processor()
 		if _, err := search.Search(context.Background(), x, search.Request{Text: text, Page: 1, Size: 10, Now: Noon}); err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
+		s.most = max(s.most, processor()-used)
 		d := time.Since(began)
 		if took = append(took, d); d > s.slowest {
 			s.slowest, s.text = d, text

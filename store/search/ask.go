@@ -23,6 +23,11 @@ const (
 
 // Ask implements Source.
 func (x *Index) Ask(ctx context.Context, p Plan) (Answer, error) {
+	return x.ask(ctx, p, &budget{left: maxWork})
+}
+
+// ask answers with so much work at the most.
+func (x *Index) ask(ctx context.Context, p Plan, work *budget) (Answer, error) {
 	s := x.snapshot()
 	defer s.release()
 	stem := x.stemmers.Get().(*analyse.Stemmer)
@@ -36,14 +41,18 @@ func (x *Index) Ask(ctx context.Context, p Plan) (Answer, error) {
 	top := &best{most: max(depth, candidates)}
 	held := newHeld(p.Partitions)
 	for _, part := range s.parts {
-		n, err := c.searchPart(ctx, part, held, top)
+		n, err := c.searchPart(ctx, part, held, top, work)
 		if err != nil {
 			return Answer{}, err
 		}
 		answer.Total += n
 	}
+	answer.Exact = work.exact()
 	c.nearness(top.found)
 	slices.SortFunc(top.found, betterFirst)
+	if err := c.written(ctx, top.found); err != nil {
+		return Answer{}, err
+	}
 	for _, f := range top.found[:min(depth, len(top.found))] {
 		answer.Hits = append(answer.Hits, f.hit())
 	}
@@ -134,26 +143,26 @@ type weightedMatcher struct {
 }
 
 // searchPart adds the matches of a part to top, and returns their number.
-func (c *compiled) searchPart(ctx context.Context, p *part, held heldSet, top *best) (int64, error) {
+func (c *compiled) searchPart(ctx context.Context, p *part, held heldSet, top *best, work *budget) (int64, error) {
 	if held != nil && !p.hasAny(held) {
 		return 0, nil
 	}
 	var must, may []weightedMatcher
 	for i := range c.clauses {
 		w := &c.clauses[i]
-		m := weightedMatcher{matcherOf(p, w), w.weight / max(c.weight, math.SmallestNonzeroFloat64)}
+		m := weightedMatcher{matcherOf(p, w, work), w.weight / max(c.weight, math.SmallestNonzeroFloat64)}
 		if c.plan.Relaxed || w.weak {
 			may = append(may, m)
 		} else {
 			must = append(must, m)
 		}
 	}
-	scan := scan{c: c, p: p, held: held, top: top, may: may}
+	scan := scan{c: c, p: p, held: held, top: top, may: may, work: work}
 	if c.plan.Relaxed && len(may) > 0 {
 		must = nil
 	}
 	for _, f := range c.query.Filters {
-		m := newAnyTerm(p, []weighted{{labelOf(f), 1}}, false)
+		m := newAnyTerm(p, []weighted{{labelOf(f), 1}}, false, work)
 		if f.Not {
 			scan.not = append(scan.not, m)
 		} else {
@@ -161,7 +170,7 @@ func (c *compiled) searchPart(ctx context.Context, p *part, held heldSet, top *b
 		}
 	}
 	for i := range c.excluded {
-		scan.not = append(scan.not, matcherOf(p, &c.excluded[i]))
+		scan.not = append(scan.not, matcherOf(p, &c.excluded[i], work))
 	}
 	if len(must) == 0 && !c.plan.Relaxed || len(c.clauses) == 0 {
 		must = append(must, weightedMatcher{every{uint32(p.seg.Len())}, 0})
@@ -204,6 +213,7 @@ type scan struct {
 	must, may []weightedMatcher
 	not       []matcher
 	n         int64
+	work      *budget
 }
 
 // patience is how many documents are looked at between two looks at the context.
@@ -225,6 +235,9 @@ func (s *scan) all(ctx context.Context) (int64, error) {
 				doc, i = at, -1
 			}
 		}
+		if !s.work.take(1) {
+			return s.n, nil
+		}
 		score := 0.0
 		for _, m := range s.must {
 			score += m.weight * m.share()
@@ -245,7 +258,7 @@ func (s *scan) relaxed(ctx context.Context) (int64, error) {
 		for _, m := range s.may {
 			next = min(next, m.seek(doc))
 		}
-		if next == end {
+		if next == end || !s.work.take(1) {
 			return s.n, nil
 		}
 		doc = next
@@ -277,6 +290,9 @@ func (s *scan) take(doc uint32, score float64) {
 		if m.seek(doc) == doc {
 			return
 		}
+	}
+	if s.work.spent() {
+		return // it may be one that is excluded
 	}
 	for _, m := range s.may {
 		if m.seek(doc) == doc {
@@ -316,7 +332,7 @@ func (c *compiled) nearness(all []found) {
 	for p, of := range byPart {
 		slices.SortFunc(of, func(a, b *found) int { return cmp.Compare(a.doc, b.doc) })
 		for i, w := range words {
-			matchers[i], weights[i] = newAnyTerm(p, w.terms, false), w.weight
+			matchers[i], weights[i] = newAnyTerm(p, w.terms, false, nil), w.weight
 		}
 		for _, f := range of {
 			for i, m := range matchers {

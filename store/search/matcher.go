@@ -45,10 +45,11 @@ type anyTerm struct {
 	lists []*list
 	title bool
 	now   uint32
+	work  *budget
 }
 
-func newAnyTerm(p *part, terms []weighted, title bool) *anyTerm {
-	m := &anyTerm{title: title}
+func newAnyTerm(p *part, terms []weighted, title bool, work *budget) *anyTerm {
+	m := &anyTerm{title: title, work: work}
 	for _, t := range terms {
 		if postings := p.seg.Postings(t.term); postings.Len() > 0 {
 			m.lists = append(m.lists, &list{Postings: postings, share: t.share})
@@ -60,6 +61,9 @@ func newAnyTerm(p *part, terms []weighted, title bool) *anyTerm {
 func (m *anyTerm) seek(doc uint32) uint32 {
 	for {
 		m.now = end
+		if !m.work.take(len(m.lists)) {
+			return end
+		}
 		fits := !m.title
 		for _, l := range m.lists {
 			l.seek(doc)
@@ -118,9 +122,13 @@ type dense struct {
 	now    uint32
 }
 
-func newDense(p *part, terms []weighted, title bool) *dense {
+// newDense takes the terms in their order, likeliest first, as long as there is work left for all of one.
+func newDense(p *part, terms []weighted, title bool, work *budget) *dense {
 	m := &dense{shares: make([]float32, p.seg.Len())}
 	for _, t := range terms {
+		if !work.affords(p.seg.Postings(t.term).Len()) {
+			break
+		}
 		for l := p.seg.Postings(t.term); l.Next(); {
 			if title && l.Mask()&titleBit == 0 {
 				continue
@@ -163,13 +171,14 @@ type row struct {
 	title  bool
 	doc    uint32
 	began  bool
+	work   *budget
 	buffer [2][]uint32
 }
 
-func newPhrase(p *part, variants []variant, title bool) *phrase {
+func newPhrase(p *part, variants []variant, title bool, work *budget) *phrase {
 	m := &phrase{}
 	for _, v := range variants {
-		r := &row{title: title, places: v.places}
+		r := &row{title: title, places: v.places, work: work}
 		for _, term := range v.terms {
 			if l := p.seg.Postings(term); l.Len() > 0 {
 				r.lists = append(r.lists, &list{Postings: l})
@@ -199,6 +208,9 @@ func (r *row) seek(doc uint32) uint32 {
 	for {
 		for i := 0; i < len(r.lists); i++ {
 			l := r.lists[i]
+			if !r.work.take(1) {
+				return end
+			}
 			l.seek(doc)
 			if l.doc == end {
 				return end
@@ -206,6 +218,9 @@ func (r *row) seek(doc uint32) uint32 {
 			if l.doc > doc {
 				doc, i = l.doc, -1
 			}
+		}
+		if !r.work.take(placeWork * len(r.lists)) {
+			return end
 		}
 		if r.inPlace() {
 			return doc
@@ -287,12 +302,12 @@ func (m every) cost() int      { return int(m.n) }
 const manyTerms = 8
 
 // matcherOf is the matcher of a clause in a part.
-func matcherOf(p *part, w *wanted) matcher {
+func matcherOf(p *part, w *wanted, work *budget) matcher {
 	switch {
 	case w.clause.Kind == query.Phrase:
-		return newPhrase(p, w.variants, w.clause.Title)
+		return newPhrase(p, w.variants, w.clause.Title, work)
 	case len(w.terms) >= manyTerms:
-		return newDense(p, w.terms, w.clause.Title)
+		return newDense(p, w.terms, w.clause.Title, work)
 	}
-	return newAnyTerm(p, w.terms, w.clause.Title)
+	return newAnyTerm(p, w.terms, w.clause.Title, work)
 }

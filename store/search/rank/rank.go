@@ -74,6 +74,7 @@ func Weight(found, documents int64) float64 {
 // their page clearly worse (docs/results/search.md); from 0.6 to 2 it makes no difference.
 const (
 	nearShare       = 0.80
+	writtenShare    = 0.50
 	importanceShare = 0.06
 	freshShare      = 0.03
 )
@@ -102,6 +103,9 @@ func freshness(age time.Duration) float64 {
 
 // Near is the share of nearness: closeness is from 0 to 1.
 func Near(closeness float64) float64 { return nearShare * closeness }
+
+// Written is the share of nearness of the words as they are written: closeness is from 0 to 1.
+func Written(closeness float64) float64 { return writtenShare * closeness }
 
 // Closeness says how near each other words stand: 1 when they are neighbours in the order of the
 // question, less the further apart. positions are those of each word in one document, in order.
