@@ -104,8 +104,8 @@ func (s *server) addResults(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for i := range doc.Results {
-		if st := doc.Results[i].Status; st != crawl.WorkerSuccess && st != crawl.WorkerError {
-			writeProblem(w, http.StatusBadRequest, plaintext.Escape(fmt.Sprintf("results[%d].status is %q: write success or error", i, plaintext.Cut(st))))
+		if err := checkResult(&doc.Results[i]); err != nil {
+			writeProblem(w, http.StatusBadRequest, plaintext.Escape(fmt.Sprintf("results[%d].%v", i, err)))
 			return
 		}
 	}
@@ -117,6 +117,17 @@ func (s *server) addResults(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeJSON(w, report)
+}
+
+// checkResult says what of a result cannot be meant.
+func checkResult(r *crawl.WorkerResult) error {
+	switch {
+	case r.Status != crawl.WorkerSuccess && r.Status != crawl.WorkerError:
+		return fmt.Errorf("status is %q: write success or error", plaintext.Cut(r.Status))
+	case r.HTTPStatus != 0 && (r.HTTPStatus < 100 || r.HTTPStatus > 999):
+		return fmt.Errorf("http_status is %d: write the status of the answer, from 100 to 999; without an answer leave it out, and say why in error", r.HTTPStatus)
+	}
+	return nil
 }
 
 // addFound takes URLs that a program has found.

@@ -179,7 +179,7 @@ func reportOf(r *crawl.WorkerResult, life time.Duration) pipeline.Report {
 		RetryAfter: seconds(r.RetryAfter, math.MaxInt64), Digest: digestOf(r.ContentHash), Simhash: simhashOf(string(r.Simhash)),
 		Links: r.Links, LinksFound: min(max(r.LinksFound, 0), maxPageLinks), Error: cut(r.Error, 500),
 	}
-	if out.Status < 100 || out.Status > 599 {
+	if out.Status < 100 || out.Status > 999 {
 		out.Status = 0
 		if r.Status == crawl.WorkerSuccess { // an answer whose status it did not say
 			out.Status = 200

@@ -463,6 +463,7 @@ func TestReportsAreBounded(t *testing.T) {
 		want pipeline.Report
 	}{
 		{crawl.WorkerResult{Status: "success"}, pipeline.Report{Status: 200}},
+		{crawl.WorkerResult{Status: "success", HTTPStatus: 999}, pipeline.Report{Status: 999}}, // some servers refuse with it
 		{crawl.WorkerResult{Status: "error", HTTPStatus: 1000}, pipeline.Report{}},
 		{crawl.WorkerResult{Status: "error", HTTPStatus: 503, RetryAfter: 7}, pipeline.Report{Status: 503, RetryAfter: 7 * time.Second}},
 		{crawl.WorkerResult{Status: "success", FetchTimeMS: 1e300, RetryAfter: -1}, pipeline.Report{Status: 200, Took: time.Minute}},
