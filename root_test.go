@@ -478,7 +478,7 @@ var table = []rule{
 		"a table and a verb; its test holds it against the codes that the program has",
 	},
 	{
-		[]string{"cli/pagefiles"}, []string{"api/client", "api/plaintext", "cli/command", "crawl", "store/archive", "store/mirror", "web/normalize"},
+		[]string{"cli/pagefiles"}, []string{"api/client", "api/plaintext", "cli/command", "crawl", "node/crawldoc", "store/archive", "store/mirror", "web/normalize"},
 		"it reads archives, through a node or from a folder, and writes what package mirror makes of them",
 	},
 	{

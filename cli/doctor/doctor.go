@@ -26,7 +26,7 @@ func (*Verb) Help() string {
 	return command.Examples("crawlnode doctor --join 127.0.0.1:27296", "crawlnode doctor --name n1 --contact me@example.org -o json") + `
 
 Give it the flags that the node is started with. It looks at the settings, the
-ports, the open-file limit, the data directory and its disk, the name servers,
+ports, the open-file limit, the data directory and its disks, the name servers,
 the contact and the key; of each address of --join whether it answers over both
 ways of gossip, whether its calls do, whether the clocks agree, and whether it
 hears this node. It changes nothing, before the first start and beside a running
@@ -87,6 +87,7 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	d.checkFiles(cfg.Fetchers)
 	d.checkData(dir, name, data)
 	d.checkDisk(dir, data.Begun)
+	d.checkOtherVolumes(preflight.OtherVolumes(dir), preflight.FreeBytes)
 	d.checkNames(ctx, cfg.DNS)
 	d.checkContact(&cfg)
 	d.checkKey(&cfg)

@@ -149,6 +149,29 @@ func (d *Diagnosis) judgeSpace(dir string, free int64, begun bool) {
 	}
 }
 
+// checkOtherVolumes looks at folders of the data directory that have volumes of their own, as an archive may: a node
+// pauses for them as it does for its data directory. free asks for free bytes.
+func (d *Diagnosis) checkOtherVolumes(paths []string, free func(path string) (int64, error)) {
+	for _, path := range paths {
+		what := "free space for " + filepath.Base(path)
+		bytes, err := free(path)
+		found := fmt.Sprintf("%s at %s, a volume of its own", plaintext.Bytes(bytes), path)
+		const writable = 2 // access(2)
+		switch {
+		case err != nil:
+			d.add("disk", what, LevelFail, err.Error(), "mount the volume again, or remove the link "+path)
+		case syscall.Access(path, writable) != nil:
+			d.add("disk", what, LevelFail, found+": this user may not write there", "chown or remount "+path)
+		case bytes < preflight.LowDiskBytes:
+			d.add("disk", what, LevelFail, found+": the node would not fetch", "free at least "+plaintext.Bytes(2*preflight.LowDiskBytes)+" there")
+		case bytes < littleSpace:
+			d.add("disk", what, LevelWarn, found, "the node pauses below "+plaintext.Bytes(preflight.LowDiskBytes)+": a larger volume lets it crawl longer")
+		default:
+			d.add("disk", what, LevelOK, found, "")
+		}
+	}
+}
+
 // timeSync is the median time in which a small write reaches the disk.
 func timeSync(dir string) (time.Duration, error) {
 	f, err := os.CreateTemp(dir, ".crawlnode-doctor-*")

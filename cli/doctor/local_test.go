@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,6 +35,27 @@ func TestJudgeSpace(t *testing.T) {
 		d.judgeSpace("/data", c.free, c.begun)
 		if f := d.Findings[0]; f.Level != c.level {
 			t.Errorf("%d bytes, with data: %v: %+v, want %s", c.free, c.begun, f, c.level)
+		}
+	}
+}
+
+// TestCheckOtherVolumes holds that the archive's own volume is judged by itself.
+func TestCheckOtherVolumes(t *testing.T) {
+	t.Parallel()
+	dir, nowhere := t.TempDir(), filepath.Join(t.TempDir(), "nothing")
+	for _, c := range []struct {
+		path  string
+		free  int64
+		err   error
+		level string
+	}{
+		{dir, preflight.LowDiskBytes - 1, nil, LevelFail}, {dir, preflight.LowDiskBytes, nil, LevelWarn}, {dir, littleSpace, nil, LevelOK},
+		{nowhere, littleSpace, nil, LevelFail}, {dir, 0, errors.New("input/output error"), LevelFail},
+	} {
+		var d Diagnosis
+		d.checkOtherVolumes([]string{c.path}, func(string) (int64, error) { return c.free, c.err })
+		if f := d.Findings[0]; f.Level != c.level || f.What != "free space for "+filepath.Base(c.path) || !strings.Contains(f.Found+f.Do, c.path) {
+			t.Errorf("%+v: %+v, want %s", c, f, c.level)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package pagefiles
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,7 +10,7 @@ import (
 
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
-	"crawlnode/crawl"
+	"crawlnode/node/crawldoc"
 	"crawlnode/store/mirror"
 	"crawlnode/web/normalize"
 )
@@ -130,21 +129,11 @@ type Directories struct {
 
 // Normalize reads the rules from the crawl document, which every node has.
 func (d Directories) Normalize(context.Context) ([]string, error) {
-	path := filepath.Join(d.first, "crawl.json")
-	b, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil // only the archive was copied
+	settings, err := crawldoc.ReadSettings(d.first)
+	if err != nil || settings == nil { // without one only the archive was copied
+		return nil, err
 	}
-	var doc struct {
-		Settings crawl.Settings `json:"settings"`
-	}
-	if err == nil {
-		err = json.Unmarshal(b, &doc)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return doc.Settings.Normalize, nil
+	return settings.Normalize, nil
 }
 
 // DataDirs is the source of the archives in data directories.

@@ -3,6 +3,9 @@ package crawldoc
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,5 +65,33 @@ func TestNoChecksum(t *testing.T) {
 	sent, err := json.Marshal(doc)
 	if err != nil || strings.Contains(string(sent), "checksum") {
 		t.Errorf("%v, %s", err, sent)
+	}
+}
+
+// Who reads the settings from outside is told of a flipped byte, too, with the path; an archive alone has none.
+func TestReadSettings(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if s, err := ReadSettings(dir); s != nil || err != nil {
+		t.Errorf("nothing is read as %+v, %v", s, err)
+	}
+	settings := testSettings()
+	settings.Normalize = []string{"www"}
+	whole, err := encode(&Document{Version: 7, Settings: settings, State: crawl.CrawlIdle})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "crawl.json")
+	for text, bad := range map[string]bool{string(whole): false, strings.Replace(string(whole), `"www"`, `"wwv"`, 1): true} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := ReadSettings(dir)
+		if bad && (err == nil || !strings.Contains(err.Error(), path)) {
+			t.Errorf("damaged, and read as %+v, %v", s, err)
+		}
+		if !bad && (err != nil || !slices.Equal(s.Normalize, settings.Normalize)) {
+			t.Errorf("read as %+v, %v", s, err)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -68,6 +69,23 @@ func Open(dir *datadir.Dir, first crawl.Settings) (*Store, error) {
 	}
 	s.book.Store(book)
 	return s, nil
+}
+
+// ReadSettings reads the settings of the crawl from a data directory that a node may be using; nil: it has none.
+func ReadSettings(dataDir string) (*crawl.Settings, error) {
+	path := filepath.Join(dataDir, "crawl.json")
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	doc, err := decode(b, note{})
+	if err != nil {
+		return nil, fmt.Errorf("the settings of the crawl in %s are damaged: %w. Put the file back from a backup, or use another node's data directory", path, err)
+	}
+	return &doc.Settings, nil
 }
 
 // damaged is the error of a document that cannot be read, with the remedies.

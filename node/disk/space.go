@@ -2,6 +2,7 @@ package disk
 
 import (
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -152,12 +153,15 @@ func (d *Space) ArchiveFree() *int64 {
 	return d.Free()
 }
 
-// paths are those to watch: the data directory, and the folders of the archive and of the
-// derived outputs where another volume is mounted there.
-func (d *Space) paths() []string {
-	paths := []string{d.dir.Path()}
+// paths are those to watch.
+func (d *Space) paths() []string { return Volumes(d.dir.Path()) }
+
+// Volumes are what a node writes to: its data directory, and the folders of the archive and of the derived outputs
+// where another volume is mounted there, or a link leads to one.
+func Volumes(dataDir string) []string {
+	paths := []string{dataDir}
 	for _, folder := range []string{"warc", "derived"} {
-		if path := d.dir.Join(folder); !datadir.SameVolume(d.dir.Path(), path) {
+		if path := filepath.Join(dataDir, folder); !datadir.SameVolume(dataDir, path) {
 			paths = append(paths, path)
 		}
 	}

@@ -28,6 +28,9 @@ func InspectData(path string) DataState { return datadir.Inspect(path) }
 // FreeBytes is the free space of the volume that holds path.
 func FreeBytes(path string) (int64, error) { return datadir.FreeBytes(path) }
 
+// OtherVolumes are the folders of a data directory that are on volumes of their own.
+func OtherVolumes(dataDir string) []string { return disk.Volumes(dataDir)[1:] }
+
 // CheckSeed says what is wrong with the URL of a seed; nil: it can be crawled.
 func CheckSeed(url string) error {
 	_, err := links.ParseSeed(url)
