@@ -221,6 +221,7 @@ func (b *bench) Complete(ctx context.Context, _ crawl.Visit, o crawl.Outcome) er
 		b.t.Error("completed with a cancelled context")
 	}
 	b.log = append(b.log, "complete "+o.Kind.String())
+	o.Targets = slices.Clone(o.Targets) // they are the worker's again
 	b.outcomes = append(b.outcomes, o)
 	return b.completeErr
 }

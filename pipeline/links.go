@@ -21,8 +21,9 @@ const (
 	maxHops = 10
 	// lowestBand is where suspicious URLs wait.
 	lowestBand = crawl.Bands - 1
-	// usualTargets is the initial capacity of a page's list of targets.
+	// usualTargets is the initial capacity of a page's list of targets, maxTargets the largest that a worker keeps.
 	usualTargets = 64
+	maxTargets   = 256
 	// defaultPriority is the priority of a sitemap entry that names none (sitemaps.org).
 	defaultPriority = 0.5
 )
@@ -123,7 +124,8 @@ type finds struct {
 	fingerprints bool
 	masked       []byte // memory for prints
 	memory       *htmlparse.Memory
-	shown        *Shown // the page as a browser showed it; nil: as it was fetched
+	targets      []crawl.Target // memory for those of a page
+	shown        *Shown         // the page as a browser showed it; nil: as it was fetched
 	// complete: no scope entry is missing, so a refusal is final.
 	complete bool
 	// topic is the page's score and anchor the text of the current link, with Rules.Focus.
@@ -157,8 +159,13 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	clear(w.seen)
 	f := &finds{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, skipped: w.skipped[:0],
 		fingerprints: rules.Settings.Archive && !w.p.o.NoFingerprints, complete: w.complete}
-	f.masked, f.shown = w.masked, w.shown
-	defer func() { w.skipped, w.masked = f.skipped, f.masked }()
+	f.masked, f.shown, f.targets = w.masked, w.shown, w.targets
+	defer func() {
+		w.skipped, w.masked = f.skipped, f.masked
+		if n := cap(o.Targets); n > 0 && n <= maxTargets { // the Sink is done with them when the worker reads its next page
+			w.targets = o.Targets[:0]
+		}
+	}()
 	f.seen[v.Item.URL.String()] = struct{}{} // a link to the page itself is ignored
 	o.NoIndex, _ = directives(resp)
 	switch ok := resp.Status >= 200 && resp.Status < 300; {
@@ -310,7 +317,7 @@ func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
 	}
 	f.o.NoIndex = f.o.NoIndex || doc.NoIndex
 	follow, why := f.follows(resp, &doc)
-	f.o.Targets = slices.Grow(f.o.Targets, min(len(doc.Links), usualTargets))
+	f.o.Targets = slices.Grow(f.targets, min(len(doc.Links), usualTargets))
 	for i := range doc.Links {
 		switch l := &doc.Links[i]; {
 		case follow, why == crawl.SkipFocus && l.Tag == "meta": // a page that redirects has no text to judge

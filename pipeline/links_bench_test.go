@@ -7,6 +7,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/web/fetcher"
+	"crawlnode/web/htmlparse"
 	"crawlnode/web/scope"
 )
 
@@ -19,14 +20,16 @@ func BenchmarkPage(b *testing.B) {
 	}
 	resp := &fetcher.Response{Status: 200, MediaType: "text/html", ContentType: "text/html; charset=utf-8", Body: []byte(page.String())}
 	v := crawl.Visit{Lease: crawl.Lease{Item: crawl.Item{URL: url(b, "http://a.test/")}}}
-	seen := map[string]struct{}{}
+	seen, memory, targets := map[string]struct{}{}, &htmlparse.Memory{}, []crawl.Target(nil)
 	b.ReportAllocs()
 	for b.Loop() {
 		clear(seen)
 		var o crawl.Outcome
-		f := &finds{v: v, rules: &rules, seen: seen, o: &o, complete: true}
-		if f.page(resp); len(o.Targets) != 40 {
+		f := &finds{v: v, rules: &rules, seen: seen, o: &o, complete: true, memory: memory, targets: targets}
+		doc := f.page(resp)
+		if len(o.Targets) != 40 {
 			b.Fatalf("%d targets", len(o.Targets))
 		}
+		memory, targets = doc.Release(), o.Targets[:0]
 	}
 }

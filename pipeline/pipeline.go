@@ -44,7 +44,8 @@ type Source interface {
 type Sink interface {
 	// Complete makes the outcome of a visit durable with its links. It is called exactly once per
 	// visit, after Release, for every Kind. ctx is not cancelled when the pipeline stops, so that a
-	// fetched page is kept. An error is a storage error: it ends the pipeline.
+	// fetched page is kept. o's Targets and Unjudged are not kept: they are used again. An error is a storage error: it ends the
+	// pipeline.
 	Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 }
 

@@ -24,8 +24,9 @@ type worker struct {
 	complete bool
 	// skipped are those links that were not taken and that the log shows.
 	skipped []crawl.Skip
-	shown   *Shown // the current page as a browser showed it; nil: as it was fetched
-	masked  []byte // the text of the current page without its numbers
+	shown   *Shown         // the current page as a browser showed it; nil: as it was fetched
+	masked  []byte         // the text of the current page without its numbers
+	targets []crawl.Target // memory for those of the next page
 }
 
 // visit makes the whole trip of v. keep outlives the pipeline's context. The error is a storage

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
 	"crawlnode/crawl"
@@ -20,7 +22,11 @@ type Completer struct {
 	outbox  *Sender
 	visits  Visits
 	results Results
+	routed  sync.Pool // of *[]crawl.Routed: memory for the links of a page
 }
+
+// maxRouted bounds the links whose memory is kept.
+const maxRouted = 256
 
 // NewCompleter makes a Completer. It wakes the sender when a page has links that no node has acknowledged.
 func NewCompleter(r *Router, s *Sender, v Visits, results Results) *Completer {
@@ -55,7 +61,14 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 	if err != nil {
 		return err // the item stays queued: it has not failed without its record
 	}
-	links := k.router.Route(o.Targets)
+	buf, _ := k.routed.Get().(*[]crawl.Routed)
+	if buf == nil {
+		buf = new([]crawl.Routed)
+	}
+	links := k.router.appendRouted(slices.Grow((*buf)[:0], len(o.Targets)), o.Targets)
+	if *buf = links; cap(links) <= maxRouted {
+		defer k.routed.Put(buf) // neither the store nor a peer keeps links
+	}
 	if opts.Cites != nil {
 		c.Cites = opts.Cites(&v, &o, links)
 	}

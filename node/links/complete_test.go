@@ -137,3 +137,30 @@ func TestCompleteStoresNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestCompletePagesInTheSameMemory completes pages with more and fewer links one after the other: each has its own.
+func TestCompletePagesInTheSameMemory(t *testing.T) {
+	t.Parallel()
+	page := linkTo(t, "http://page.test/")
+	a := &around{alone: true, held: map[crawl.Partition]bool{page.Partition: true}}
+	k, _ := completer(a)
+	for i, n := range []int{3, 1, 5, 0, maxRouted + 1, 2} {
+		o := crawl.Outcome{Kind: crawl.Fetched}
+		var want []string
+		for j := range n {
+			l := linkTo(t, fmt.Sprintf("http://page.test/%d/%d", i, j))
+			l.Target.Again, l.Target.Claimed = false, time.Time{}
+			o.Targets, want = append(o.Targets, l.Target), append(want, l.Target.URL.String())
+		}
+		if err := k.Complete(t.Context(), visitOf(page), o); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range slices.Concat(a.done.Own, a.done.Outbox) {
+			got = append(got, l.Target.URL.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("page %d has the links %q, want %q", i, got, want)
+		}
+	}
+}

@@ -35,7 +35,7 @@ type Options struct {
 }
 
 // Store is the part of the frontier that links need. Its errors end the node, except
-// frontier.ErrNotHolder, frontier.ErrStaleLease and those of an ended context.
+// frontier.ErrNotHolder, frontier.ErrStaleLease and those of an ended context. It keeps no slice of links: they are used again.
 type Store interface {
 	Add(ctx context.Context, links []crawl.Routed) ([]frontier.Admission, error)
 	Complete(ctx context.Context, c frontier.Completion) error

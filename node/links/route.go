@@ -46,10 +46,14 @@ func (r *Router) ForgetSent() { r.sent.Clear() }
 
 // Route adds the partition of each target.
 func (r *Router) Route(ts []crawl.Target) []crawl.Routed {
-	rs := make([]crawl.Routed, len(ts))
+	return r.appendRouted(make([]crawl.Routed, 0, len(ts)), ts)
+}
+
+func (r *Router) appendRouted(rs []crawl.Routed, ts []crawl.Target) []crawl.Routed {
 	partitions := r.opts.Holdings.Partitions()
-	for i, t := range ts {
-		rs[i] = crawl.Routed{Partition: ring.PartitionOf(crawl.Host(t.URL.Host()), partitions), Target: t}
+	for i := range ts {
+		t := &ts[i]
+		rs = append(rs, crawl.Routed{Partition: ring.PartitionOf(crawl.Host(t.URL.Host()), partitions), Target: *t})
 	}
 	return rs
 }
