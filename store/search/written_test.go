@@ -22,7 +22,7 @@ func TestWordsAsTheyAreWritten(t *testing.T) {
 			t.Errorf("%q finds %s", form, got)
 		}
 	}
-	if got := urls(find(t, x, "conection replication number3")); !strings.HasPrefix(got, "h3.test/") {
+	if got := urls(find(t, x, "cxnnection replication number3")); !strings.HasPrefix(got, "h3.test/") {
 		t.Errorf("a misspelt word finds %s", got)
 	}
 }
