@@ -125,7 +125,7 @@ type ArchiveReport struct {
 const (
 	HostIdle     = "idle"      // nothing is queued
 	HostParked   = "parked"    // on disk, until there is room in memory
-	HostLoading  = "loading"   // its URLs are being read from disk, or its address is being looked up
+	HostLoading  = "loading"   // its URLs are being read from disk, its address is being looked up, or what was fetched is being read or shown
 	HostWaiting  = "waiting"   // its delay has not passed
 	HostReady    = "ready"     // it may be requested now
 	HostInFlight = "in_flight" // a request is open

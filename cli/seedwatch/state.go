@@ -35,8 +35,8 @@ type state struct {
 
 // stateOf reads the state of a seed out of what the node knows of it and, unless that is
 // nil, of its host.
-func stateOf(url string, r *crawl.URLReport, h *crawl.HostReport, now time.Time) state {
-	s := judge(url, r, h, now)
+func stateOf(url string, r *crawl.URLReport, h *crawl.HostReport, begun, now time.Time) state {
+	s := judge(url, r, h, begun, now)
 	if bare := withoutWWW(url, r); bare != "" && s.cause != "" && !s.fetched {
 		s.cause += fmt.Sprintf("; --normalize www has %s asked in place of www.%s: leave that rule out, and give a new --data-dir, when the site answers only there", bare, bare)
 	}
@@ -60,7 +60,7 @@ func withoutWWW(seed string, r *crawl.URLReport) string {
 }
 
 // judge is stateOf without the rules that make URLs equal.
-func judge(url string, r *crawl.URLReport, h *crawl.HostReport, now time.Time) state {
+func judge(url string, r *crawl.URLReport, h *crawl.HostReport, begun, now time.Time) state {
 	s := state{url: url}
 	reason := ""
 	if r.Record.Reason != nil {
@@ -80,13 +80,13 @@ func judge(url string, r *crawl.URLReport, h *crawl.HostReport, now time.Time) s
 	case "failed":
 		s.failed, s.cause = true, causeOf(h, strings.TrimPrefix(reason, "host_dead: "))
 	default:
-		s.waits(r, h, reason, now)
+		s.waits(r, h, reason, begun, now)
 	}
 	return s
 }
 
 // waits describes a seed that is queued.
-func (s *state) waits(r *crawl.URLReport, h *crawl.HostReport, reason string, now time.Time) {
+func (s *state) waits(r *crawl.URLReport, h *crawl.HostReport, reason string, begun, now time.Time) {
 	if h == nil {
 		return
 	}
@@ -115,12 +115,19 @@ func (s *state) waits(r *crawl.URLReport, h *crawl.HostReport, reason string, no
 		s.cause = "the server has not answered yet"
 	case h.State == crawl.HostInFlight:
 		s.doing = "asking " + string(h.Host) + " for the first page" // which may be large: no reason to worry
+	case (h.State == crawl.HostLoading || h.State == crawl.HostParked) && answered(h, begun): // no reason to worry
+		s.doing = string(h.Host) + " has answered; its first page is being read, or shown to the browser"
 	case h.State == crawl.HostLoading, h.State == crawl.HostParked:
 		s.doing = "looking up " + string(h.Host)
 		s.cause = "no name server has answered yet: crawlnode doctor checks them"
 	default:
 		s.doing = string(h.Host) + " waits for its delay" + strings.Replace(next, "next try", "next request", 1)
 	}
+}
+
+// answered reports whether a server of the host has been asked for its robots.txt since begun, and has answered.
+func answered(h *crawl.HostReport, begun time.Time) bool {
+	return slices.ContainsFunc(h.Robots, func(r crawl.RobotsSummary) bool { return !r.FetchedAt.Before(begun) })
 }
 
 // causeOf is why a host could not be reached, and what to do about it.

@@ -20,6 +20,9 @@ func TestStateOfSeed(t *testing.T) {
 	refused := &crawl.HostFailure{Category: "connect", Reason: "connect: connection refused"}
 	answered := host(crawl.HostInFlight, crawl.PolitenessReport{}, nil)
 	answered.Robots = []crawl.RobotsSummary{{Origin: "http://a.test"}}
+	inBrowser, before := host(crawl.HostLoading, crawl.PolitenessReport{}, nil), host(crawl.HostLoading, crawl.PolitenessReport{}, nil)
+	inBrowser.Robots = []crawl.RobotsSummary{{Origin: "http://a.test", FetchedAt: *at(-time.Second)}}
+	before.Robots = []crawl.RobotsSummary{{Origin: "http://a.test", FetchedAt: *at(-time.Hour)}}
 	for name, tc := range map[string]struct {
 		record      *crawl.RecordReport
 		host        *crawl.HostReport
@@ -39,13 +42,15 @@ func TestStateOfSeed(t *testing.T) {
 		"silent":            {record: &crawl.RecordReport{}, host: host(crawl.HostInFlight, crawl.PolitenessReport{}, nil), cause: "the server has not answered yet", does: "asking a.test for robots.txt"},
 		"a large page":      {record: &crawl.RecordReport{}, host: answered, does: "asking a.test for the first page"},
 		"no name server":    {record: &crawl.RecordReport{}, host: host(crawl.HostLoading, crawl.PolitenessReport{}, nil), cause: "no name server has answered yet", does: "looking up a.test"},
+		"in the browser":    {record: &crawl.RecordReport{}, host: inBrowser, does: "shown to the browser"},
+		"of an earlier run": {record: &crawl.RecordReport{}, host: before, cause: "no name server has answered yet", does: "looking up a.test"},
 		"polite":            {record: &crawl.RecordReport{}, host: host(crawl.HostWaiting, crawl.PolitenessReport{}, at(30*time.Second)), does: "a.test waits for its delay; next request in 30s"},
 		"of another node":   {record: &crawl.RecordReport{}},
 	} {
 		if tc.record.State == "" {
 			tc.record.State = "queued"
 		}
-		got := stateOf("http://a.test/", &crawl.URLReport{Record: tc.record}, tc.host, now)
+		got := stateOf("http://a.test/", &crawl.URLReport{Record: tc.record}, tc.host, now.Add(-time.Minute), now)
 		if got.fetched != tc.fetched || got.failed != tc.failed || !strings.HasPrefix(got.cause, tc.cause) || (got.cause == "") != (tc.cause == "") ||
 			!strings.Contains(got.doing, tc.does) || (got.doing == "") != (tc.does == "") {
 			t.Errorf("%s: %+v", name, got)
@@ -63,7 +68,7 @@ func TestSeedWithoutWWW(t *testing.T) {
 		says        bool
 	}{{"https://www.a.test/", "https://a.test/", true}, {"https://a.test/", "https://a.test/", false}, {"https://www.a.test/", "https://www.a.test/", false}} {
 		r := &crawl.URLReport{URL: &tc.asked, Record: &crawl.RecordReport{State: "failed", Reason: text("host_dead: dns: no such host")}}
-		if got := stateOf(tc.seed, r, nil, time.Time{}); strings.Contains(got.cause, "--normalize www has a.test asked") != tc.says {
+		if got := stateOf(tc.seed, r, nil, time.Time{}, time.Time{}); strings.Contains(got.cause, "--normalize www has a.test asked") != tc.says {
 			t.Errorf("%s, asked at %s: %s", tc.seed, tc.asked, got.cause)
 		}
 	}

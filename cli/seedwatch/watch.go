@@ -63,7 +63,7 @@ func (w *Watch) Look(ctx context.Context, e Explainer, now time.Time) (news []st
 		if r.Host != nil {
 			h, _ = e.DescribeHost(ctx, string(*r.Host)) // without it the record speaks alone
 		}
-		st := stateOf(s.URL, r, h, now)
+		st := stateOf(s.URL, r, h, w.begun, now)
 		if guessed(s) == "http" && st.cause != "" && r.Record.Attempts > 1 {
 			st.failed, st.cause = true, "neither https nor http: "+st.cause
 		}

@@ -157,7 +157,7 @@ func hostSummary(r *crawl.HostReport, s *crawl.HostState, now time.Time) string 
 	text := map[string]string{
 		crawl.HostIdle:      "nothing is queued",
 		crawl.HostParked:    "its URLs wait on disk for a place in memory",
-		crawl.HostLoading:   "its URLs are being read from disk, or its address is being looked up",
+		crawl.HostLoading:   "its URLs are being read from disk, its address is being looked up, or its pages are being read or shown to a browser",
 		crawl.HostWaiting:   "its delay has not passed",
 		crawl.HostReady:     "it may be requested now and waits for a fetcher",
 		crawl.HostInFlight:  "a request is open",
