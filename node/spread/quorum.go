@@ -20,22 +20,33 @@ func storedEnough(members, missing, answering int) (enough, done bool) {
 
 // fetchedEnough reports whether a node has fetched all from at least half of the members that may
 // know more: of those that joined before it when it is fresh, without a document of its
-// own, else of all others.
+// own, else of all others. When those before it have all left the view, one that has
+// returned since may be the only one that knows: a fresh node then asks every other member.
 func fetchedEnough(v *membership.View, id crawl.NodeID, fresh bool, fetched func(crawl.NodeID) bool) bool {
 	self, _ := v.Member(id)
-	have, count := 0, 0
+	before, have, all := 0, 0, true
 	for _, m := range v.Members {
-		if m.ID == id || fresh && m.Since >= self.Since {
+		if m.ID == id {
 			continue
 		}
-		count++
-		if fetched(m.ID) {
+		got := fetched(m.ID)
+		all = all && got
+		if fresh && m.Since >= self.Since {
+			continue
+		}
+		before++
+		if got {
 			have++
 		}
 	}
+	switch {
+	case len(v.Members) == 1:
+		return true
+	case before > 0:
+		return have > 0 && 2*have >= before
+	}
 	// A founder has no member to ask, however soon the others have joined it.
-	founder := self.Since == 1 && count == 0
-	return 2*have >= count && (have > 0 || founder || len(v.Members) == 1)
+	return self.Since == 1 || all
 }
 
 // inEachMajority reports whether of so many other members at least one is in each majority of

@@ -59,6 +59,8 @@ func TestFetchedEnough(t *testing.T) {
 		return func(id crawl.NodeID) bool { return slices.Contains(ids, id) }
 	}
 	three := viewOf(3) // a founded the cluster, b joined with view 2, c with view 3
+	returned := viewOf(3)
+	returned.Members[indexOf(returned, "a")].Since = 5
 	for _, tc := range []struct {
 		name  string
 		view  *membership.View
@@ -73,6 +75,9 @@ func TestFetchedEnough(t *testing.T) {
 		{"joined, has heard from nobody", three, "c", true, nobody, false},
 		{"joined, has heard from one before it", three, "c", true, only("b"), true},
 		{"joined, has heard only from one after it", three, "b", true, only("c"), false},
+		{"joined, the one before it was removed and has come back, has heard from nobody", returned, "b", true, nobody, false},
+		{"the same, has heard only from one that knows as little", returned, "b", true, only("c"), false},
+		{"the same, has heard from both", returned, "b", true, only("a", "c"), true},
 		{"started again, has heard from one of two", three, "b", false, only("c"), true},
 		{"started again, has heard from one of four", viewOf(5), "b", false, only("c"), false},
 	} {
