@@ -158,11 +158,12 @@ func (s *simulation) pause(name string, lasts time.Duration, after func(time.Dur
 // unnoticed is how long after a pause a node may not know of it: until an exchange of
 // clocks with another one, which begins every 250 ms. The others have closed their ends of
 // its connections: the first request finds that out (a round trip), then come TCP's
-// handshake, that of HTTP/2, and the exchange. When that cannot be, it is until its lease
-// has run out.
+// handshake, that of HTTP/2, and the exchange. One of these pieces may be lost and come a
+// retransmission later. When that cannot be, it is until its lease has run out.
 func (s *simulation) unnoticed() time.Duration {
 	if len(s.cut) == 0 && len(s.slow) == 0 && s.stalls == 0 {
-		return 400*time.Millisecond + 8*(s.sound.Delay+s.sound.Jitter)
+		const retransmission = 200 * time.Millisecond // as package simnet has it
+		return 400*time.Millisecond + 8*(s.sound.Delay+s.sound.Jitter) + retransmission
 	}
 	return leftover
 }

@@ -192,6 +192,9 @@ func (j *simJudge) end(h *treeHost, r *simRequest, status int) {
 	v.mu.Lock()
 	first := !slices.ContainsFunc(v.log, func(o *simRequest) bool { return o != r && o.path == r.path && o.answered() })
 	r.end, r.status = time.Now(), status
+	if status == statusGone { // its client closed the connection, and this host hears of it as late as its link may be
+		r.end = r.end.Add(-webLink.Jitter)
+	}
 	first = first && r.answered()
 	v.mu.Unlock()
 	j.mu.Lock()
