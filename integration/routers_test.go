@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,8 @@ import (
 
 	"crawlnode/crawl"
 )
+
+var withRouters = flag.Bool("routers", false, "crawl two applications, with routes in the fragment and in the path, in a real browser (TestRouters)")
 
 // routerPages is how many pages an application has beside its first one.
 const routerPages = 4
@@ -83,6 +86,9 @@ func (r *router) times(path string) int {
 // TestRouters crawls two applications that are one file each: one shows its pages by the fragment, the other by the path, and lists half
 // of them only to who scrolls. Every page is found, shown and archived once, with its own text.
 func TestRouters(t *testing.T) {
+	if !*withRouters {
+		t.Skip("takes minutes on a busy machine, where a browser may not start in time: run it with -routers")
+	}
 	needsBrowser(t)
 	t.Parallel()
 	byHash, byPath := startRouter(t, hashRouter), startRouter(t, historyRouter)
