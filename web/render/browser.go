@@ -11,9 +11,6 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// startTime bounds the start of a browser. It counts against the time-out of the first page.
-const startTime = 20 * time.Second
-
 // browser is one process of Chromium with its profile. It starts with its first page.
 type browser struct {
 	cfg Config
@@ -73,7 +70,7 @@ func (b *browser) ensure() error {
 		alloc, stop := chromedp.NewExecAllocator(context.Background(), b.flags()...)
 		ctx, cancel := chromedp.NewContext(alloc, chromedp.WithErrorf(func(string, ...any) {}), chromedp.WithLogf(func(string, ...any) {}))
 		b.ctx, b.cancel = ctx, func() { cancel(); stop() }
-		slow := time.AfterFunc(startTime, b.kill)
+		slow := time.AfterFunc(b.cfg.startTime, b.kill)
 		defer slow.Stop()
 		// The browser runs as long as the context of this call, so that has no time-out of its own.
 		if err := chromedp.Do(ctx); err != nil {

@@ -43,7 +43,7 @@ type Pool struct {
 	pause   time.Time // no browser is started before
 }
 
-// A browser that does not start may take 20 s for it. After startTries in a row no page waits for the next one
+// A browser that does not start may take Config.startTime for it. After startTries in a row no page waits for the next one
 // before startPause has passed.
 const (
 	startTries = 3

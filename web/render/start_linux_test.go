@@ -23,7 +23,9 @@ func pretender(t *testing.T, script string) Config {
 // has its error, and the pool can be closed.
 func TestBrowserNeverReady(t *testing.T) {
 	t.Parallel()
-	p, err := New(pretender(t, "sleep 600"))
+	cfg := pretender(t, "sleep 600")
+	cfg.startTime = time.Second
+	p, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

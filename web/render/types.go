@@ -72,6 +72,8 @@ type Config struct {
 	Timeout         time.Duration // of a page; default 30 s
 	MemoryBytes     int64         // of all processes of the browser; default 1 GiB
 	PagesPerBrowser int           // default 200
+
+	startTime time.Duration // bounds the start of a browser; default 30 s. It counts against the time-out of the first page
 }
 
 func (c Config) withDefaults() Config {
@@ -86,6 +88,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.PagesPerBrowser <= 0 {
 		c.PagesPerBrowser = 200
+	}
+	if c.startTime <= 0 {
+		c.startTime = 30 * time.Second
 	}
 	return c
 }
