@@ -157,6 +157,8 @@ type HostState struct {
 	HoldUntil time.Time
 	// Lease is that of a worker who may request the host until HoldUntil although no visit is open; 0: nobody may.
 	Lease LeaseTag
+	// BlockedUntil is until when a program outside wants the host left alone. The frontier keeps it; writers of the rest do not change it.
+	BlockedUntil time.Time
 	// Requests counts requests of every kind, robots.txt included.
 	Requests int64
 	// Pages counts pages fetched, for --max-pages-per-host.

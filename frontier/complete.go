@@ -250,9 +250,9 @@ func (pg part) completeHost(host crawl.Host, c *Completion) {
 	}
 }
 
-// setState takes over a state on the partition's timeline, save the counts that the frontier keeps.
+// setState takes over a state on the partition's timeline, save what the frontier keeps itself.
 func setState(h *commit.Host, s crawl.HostState) {
-	s.Suspicious, s.NearStreak = h.HostState.Suspicious, h.HostState.NearStreak
+	s.Suspicious, s.NearStreak, s.BlockedUntil = h.HostState.Suspicious, h.HostState.NearStreak, h.HostState.BlockedUntil
 	h.HostState = s
 }
 

@@ -1,9 +1,12 @@
 package frontier
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 )
 
 // HostInfo is what the store knows of one host.
@@ -34,6 +37,23 @@ func (f *Frontier) HostInfo(p crawl.Partition, host crawl.Host) (info HostInfo, 
 		return info, false, fmt.Errorf("frontier: host %s: %w", host, err)
 	}
 	return info, e != nil && e.Admitted(), nil
+}
+
+// Block has nobody request a host before until. The zero time ends that. It fails with ErrUnknownHost if no URL of the host was ever queued.
+func (f *Frontier) Block(ctx context.Context, p crawl.Partition, host crawl.Host, until time.Time) error {
+	return f.change(ctx, func(g group) error {
+		pg := g.part(p)
+		if !pg.State.Serves() {
+			return fmt.Errorf("%w: partition %d", commit.ErrNotHolder, p)
+		}
+		e := pg.Host(host)
+		if e.Fresh {
+			return fmt.Errorf("frontier: block %s: %w", host, crawl.ErrUnknownHost)
+		}
+		e.BlockedUntil, e.Parked = pg.State.Line.Write(until), true // its place in the wake index changes as well
+		pg.Touch(e)
+		return nil
+	})
 }
 
 // SuspiciousPerHost is the number of URLs that look like a trap which one host

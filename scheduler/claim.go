@@ -19,3 +19,14 @@ func (c *Core) Claim(now time.Time, name crawl.Host, lease crawl.LeaseTag, it cr
 	h.insert(it) // it may not have been read yet
 	return c.open(now, h, slices.IndexFunc(h.items, func(o crawl.Item) bool { return o.URL == it.URL })), true
 }
+
+// Block has a host wait until then, whatever else it waits for. It reports false if the host is not in memory.
+func (c *Core) Block(now time.Time, name crawl.Host, until time.Time) bool {
+	h := c.hosts[name]
+	if h == nil {
+		return false
+	}
+	h.state.BlockedUntil = until
+	c.place(now, h)
+	return true
+}

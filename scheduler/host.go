@@ -149,7 +149,7 @@ func (h *host) hasWork() bool { return len(h.items) > 0 || h.more || h.rewind }
 // start returns the earliest start of the next request.
 func (c *Core) start(h *host) time.Time {
 	at := crawl.Latest(crawl.Latest(h.state.NotBefore, h.state.HoldUntil), h.state.FrozenUntil)
-	return crawl.Latest(crawl.Latest(at, c.lastHolderGapEnd(h)), h.nameAt)
+	return crawl.Latest(crawl.Latest(at, c.lastHolderGapEnd(h)), crawl.Latest(h.nameAt, h.state.BlockedUntil))
 }
 
 // lastHolderGapEnd returns when the gap after a possible request of the last holder ends, or

@@ -26,7 +26,8 @@
 //	SetActive        pauses the crawl on all nodes, or resumes it; GetActive. With local they are refused: no node is active alone
 //	SetDelay         without a key, the settings of all hosts on all nodes: --delay; SetCrawlLimit: --max-pages-per-host. With a key they are refused
 //	SetLogLevel      this node's, with local
-//	others           BlockQueueUntil, DeleteCrawl, DeleteQueue and PurgeURLs answer UNIMPLEMENTED, and say what there is instead
+//	BlockQueueUntil  the host is requested by nobody before that time; 0 ends it. It moves with the host's partition. With local it is refused
+//	others           DeleteCrawl, DeleteQueue and PurgeURLs answer UNIMPLEMENTED, and say what there is instead
 //
 // What a result says of a lease is looked up in the item's metadata first and then among the leases that this node has given out: clients
 // that drop the metadata send results to the node that gave the URL.

@@ -35,6 +35,7 @@ type Backend interface {
 	ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error)
 	DescribeHost(ctx context.Context, host string) (*crawl.HostReport, error)
 	Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error)
+	BlockHost(ctx context.Context, host crawl.Host, wait time.Duration) error
 	ControlCrawl(ctx context.Context, action string) (crawl.ActionReport, error)
 	ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error)
 	RecordChange(e crawl.AuditEntry)
@@ -61,13 +62,14 @@ const (
 
 // roles are the calls that need more than crawl.RoleRead.
 var roles = map[string]crawl.Role{
-	wire.URLFrontier_GetURLs_FullMethodName:       crawl.RoleOperate,
-	wire.URLFrontier_PutURLs_FullMethodName:       crawl.RoleOperate,
-	wire.URLFrontier_PutDiscovered_FullMethodName: crawl.RoleOperate,
-	wire.URLFrontier_SetActive_FullMethodName:     crawl.RoleOperate,
-	wire.URLFrontier_SetDelay_FullMethodName:      crawl.RoleAdmin,
-	wire.URLFrontier_SetCrawlLimit_FullMethodName: crawl.RoleAdmin,
-	wire.URLFrontier_SetLogLevel_FullMethodName:   crawl.RoleAdmin,
+	wire.URLFrontier_GetURLs_FullMethodName:         crawl.RoleOperate,
+	wire.URLFrontier_PutURLs_FullMethodName:         crawl.RoleOperate,
+	wire.URLFrontier_PutDiscovered_FullMethodName:   crawl.RoleOperate,
+	wire.URLFrontier_SetActive_FullMethodName:       crawl.RoleOperate,
+	wire.URLFrontier_BlockQueueUntil_FullMethodName: crawl.RoleOperate,
+	wire.URLFrontier_SetDelay_FullMethodName:        crawl.RoleAdmin,
+	wire.URLFrontier_SetCrawlLimit_FullMethodName:   crawl.RoleAdmin,
+	wire.URLFrontier_SetLogLevel_FullMethodName:     crawl.RoleAdmin,
 }
 
 // Server serves the protocol.
@@ -218,6 +220,8 @@ func coded(err error) error {
 		return status.Error(codes.DeadlineExceeded, "the time of the call is over")
 	case errors.Is(err, crawl.ErrRefused):
 		return status.Error(codes.FailedPrecondition, err.Error())
+	case errors.Is(err, crawl.ErrUnknownHost):
+		return status.Error(codes.NotFound, err.Error())
 	case errors.Is(err, crawl.ErrTooManyLeased):
 		return status.Error(codes.ResourceExhausted, err.Error())
 	case errors.Is(err, crawl.ErrBadQuery):

@@ -35,6 +35,7 @@ type node struct {
 	changes  []crawl.AuditEntry
 	broken   error // of AddFound, SettleURLs and ChangeCrawl
 	settings []string
+	blocks   []string
 }
 
 func (n *node) Status(context.Context, bool) (*crawl.Status, error) {
@@ -130,6 +131,14 @@ func (n *node) DescribeHost(_ context.Context, host string) (*crawl.HostReport, 
 
 func (n *node) Hosts(context.Context, string, int) (*crawl.HostsReport, error) {
 	return &crawl.HostsReport{Hosts: []crawl.HostLine{{Host: "a.example", Queued: 2}, {Host: "b.example", Queued: 1}, {Host: "c.example"}}}, nil
+}
+
+func (n *node) BlockHost(_ context.Context, host crawl.Host, wait time.Duration) error {
+	if host == "nobody.example" {
+		return crawl.ErrUnknownHost
+	}
+	n.blocks = append(n.blocks, fmt.Sprint(host, " ", wait.Round(time.Minute)))
+	return n.broken
 }
 
 func (n *node) ControlCrawl(_ context.Context, action string) (crawl.ActionReport, error) {
@@ -436,12 +445,46 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// TestBlocks: hosts are blocked until a time, and no longer with 0 or a time in the past.
+func TestBlocks(t *testing.T) {
+	t.Parallel()
+	n := &node{}
+	c := dial(t, n, Options{})
+	soon := uint64(time.Now().Add(time.Hour).Unix())
+	for _, b := range []struct {
+		p    *wire.BlockQueueParams
+		want codes.Code
+	}{
+		{&wire.BlockQueueParams{Key: "A.example", Time: soon}, codes.OK},
+		{&wire.BlockQueueParams{Key: "a.example", CrawlID: "DEFAULT"}, codes.OK},
+		{&wire.BlockQueueParams{Key: "[::1]", Time: 1}, codes.OK},
+		{&wire.BlockQueueParams{Key: "a.example", Time: 1<<64 - 1}, codes.OK},
+		{&wire.BlockQueueParams{Key: "nobody.example", Time: soon}, codes.NotFound},
+		{&wire.BlockQueueParams{Key: "a.example", Time: soon, CrawlID: "another"}, codes.NotFound},
+		{&wire.BlockQueueParams{Time: soon}, codes.InvalidArgument},
+		{&wire.BlockQueueParams{Key: "a.example/x", Time: soon}, codes.InvalidArgument},
+		{&wire.BlockQueueParams{Key: "a.example:8080", Time: soon}, codes.InvalidArgument},
+		{&wire.BlockQueueParams{Key: "a\x00.example", Time: soon}, codes.InvalidArgument},
+	} {
+		if _, err := c.BlockQueueUntil(t.Context(), b.p); status.Code(err) != b.want {
+			t.Errorf("%v: %v, want %v", b.p, err, b.want)
+		}
+	}
+	want := []string{"a.example 1h0m0s", "a.example 0s", "[::1] 0s", fmt.Sprint("a.example ", time.Duration(math.MaxInt64).Round(time.Minute))}
+	if !slices.Equal(n.blocks, want) || len(n.changes) != 5 {
+		t.Errorf("blocked %q, want %q; the audit log has %+v", n.blocks, want, n.changes)
+	}
+}
+
 // TestWhatIsNotThere has each call that is refused say what to do instead.
 func TestWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	c, ctx := dial(t, &node{}, Options{}), t.Context()
 	calls := map[string]func() error{
-		"BlockQueueUntil":          func() error { _, err := c.BlockQueueUntil(ctx, &wire.BlockQueueParams{}); return err },
+		"BlockQueueUntil at a node": func() error {
+			_, err := c.BlockQueueUntil(ctx, &wire.BlockQueueParams{Key: "a.example", Local: true})
+			return err
+		},
 		"SetDelay of a host":       func() error { _, err := c.SetDelay(ctx, &wire.QueueDelayParams{Key: "a.example"}); return err },
 		"SetDelay at a node":       func() error { _, err := c.SetDelay(ctx, &wire.QueueDelayParams{Local: true}); return err },
 		"SetCrawlLimit of a host":  func() error { _, err := c.SetCrawlLimit(ctx, &wire.CrawlLimitParams{Key: "a.example"}); return err },

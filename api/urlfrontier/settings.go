@@ -14,6 +14,7 @@ import (
 
 	"crawlnode/api/urlfrontier/wire"
 	"crawlnode/crawl"
+	"crawlnode/web/urlnorm"
 )
 
 // What the protocol changes, as far as this cluster can: the settings of all hosts, and the level of a node's log. The rest says why not, and
@@ -46,7 +47,7 @@ func (s *Server) SetCrawlLimit(ctx context.Context, p *wire.CrawlLimitParams) (*
 func everywhere(crawlID string, local bool) error {
 	switch {
 	case !ours(crawlID):
-		return status.Error(codes.NotFound, "the cluster has one crawl: leave the crawl's id empty")
+		return errOtherCrawl
 	case local:
 		return status.Error(codes.Unimplemented, "the rules of the crawl are the same on all nodes: send it without local")
 	}
@@ -105,10 +106,40 @@ func (s *Server) SetLogLevel(ctx context.Context, p *wire.LogLevelParams) (*wire
 	return &wire.Empty{}, nil
 }
 
-// BlockQueueUntil is not there.
-func (s *Server) BlockQueueUntil(context.Context, *wire.BlockQueueParams) (*wire.Empty, error) {
-	return nil, status.Error(codes.Unimplemented, "report the URL with its status 429 or 503 and retry_after: its host waits that long")
+// BlockQueueUntil has nobody request a host before a time, whichever node holds it then. 0 or a time in the past ends an earlier block; a wait that the
+// host's server has asked for goes on. What is leased of the host is not taken back.
+func (s *Server) BlockQueueUntil(ctx context.Context, p *wire.BlockQueueParams) (*wire.Empty, error) {
+	host, err := hostOf(p.GetKey())
+	switch {
+	case err != nil:
+		return nil, err
+	case !ours(p.GetCrawlID()):
+		return nil, errOtherCrawl
+	case p.GetLocal():
+		return nil, status.Error(codes.Unimplemented, "a host is blocked on all nodes or on none, since it moves between them: send it without local")
+	}
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	until := time.Unix(int64(min(p.GetTime(), maxDate)), 0)
+	err = s.backend.BlockHost(ctx, host, max(time.Until(until), 0))
+	s.note(ctx, "BlockQueueUntil", fmt.Sprintf("%s until %s", host, until.UTC().Format(time.RFC3339)), err)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.Empty{}, nil
 }
+
+// hostOf is the host that a queue's key names.
+func hostOf(key string) (crawl.Host, error) {
+	u, err := urlnorm.Parse("http://" + key + "/")
+	if err != nil || u.String() != "http://"+u.Host()+"/" {
+		return "", status.Error(codes.InvalidArgument, "a queue's key is a host's name or address, without a port: "+strconv.Quote(key[:min(len(key), 100)]))
+	}
+	return crawl.Host(u.Host()), nil
+}
+
+// errOtherCrawl refuses what is about another crawl.
+var errOtherCrawl = status.Error(codes.NotFound, "the cluster has one crawl: leave the crawl's id empty")
 
 // DeleteCrawl is not there.
 func (s *Server) DeleteCrawl(context.Context, *wire.DeleteCrawlMessage) (*wire.Long, error) {

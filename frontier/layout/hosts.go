@@ -26,7 +26,7 @@ type BandQueue struct {
 //	u pages, u suspicious, byte band mask,
 //	  for each band of the mask: u queued, u head, u next - head
 //	[u wake band, u wake ms], u origins, for each: str tag,
-//	[str queue entry of its only URL, the last of its band], [str site], [8 bytes lease], [u near streak]
+//	[str queue entry of its only URL, the last of its band], [str site], [8 bytes lease], [time blocked until], [u near streak]
 type HostEntry struct {
 	crawl.HostState
 	Bands   [crawl.Bands]BandQueue
@@ -45,6 +45,7 @@ const (
 	hostSite   // what revisits know of the site follows
 	hostIndexed
 	hostLeased // the tag of a worker's lease follows
+	hostBlocked
 )
 
 // Total is the number of the host's queued URLs.
@@ -75,7 +76,7 @@ func (h *HostEntry) Best() (crawl.Band, bool) {
 func EncodeHost(h *HostEntry) []byte {
 	w := newEncoder(64 + MaxInline)
 	w.u(FlagIf(h.LastTry, hostLastTry) | FlagIf(h.Awake, hostAwake) | FlagIf(h.Inline != nil, hostInline) | FlagIf(h.Site != "", hostSite) | FlagIf(h.Indexed, hostIndexed) |
-		FlagIf(h.Lease != 0, hostLeased))
+		FlagIf(h.Lease != 0, hostLeased) | FlagIf(!h.BlockedUntil.IsZero(), hostBlocked))
 	w.time(h.NotBefore)
 	w.dur(h.CrawlDelay)
 	w.dur(h.Backoff)
@@ -117,6 +118,9 @@ func EncodeHost(h *HostEntry) []byte {
 	}
 	if h.Lease != 0 {
 		w.bytes(binary.BigEndian.AppendUint64(nil, uint64(h.Lease)))
+	}
+	if !h.BlockedUntil.IsZero() {
+		w.time(h.BlockedUntil)
 	}
 	if h.NearStreak > 0 {
 		w.n(h.NearStreak)
@@ -169,6 +173,9 @@ func (h *HostEntry) Decode(b []byte) error {
 		if tag := r.take(8); len(tag) == 8 {
 			h.Lease = crawl.LeaseTag(binary.BigEndian.Uint64(tag))
 		}
+	}
+	if flags&hostBlocked != 0 {
+		h.BlockedUntil = r.time()
 	}
 	if len(r.b) > 0 {
 		h.NearStreak = r.count()

@@ -166,7 +166,7 @@ type WakePlace struct {
 
 // WakeOf is the place of a host whose best queued band is band.
 func WakeOf(band crawl.Band, s *crawl.HostState) WakePlace {
-	at := crawl.Latest(s.NotBefore, crawl.Latest(s.FrozenUntil, s.HoldUntil))
+	at := crawl.Latest(crawl.Latest(s.NotBefore, s.BlockedUntil), crawl.Latest(s.FrozenUntil, s.HoldUntil))
 	if at.IsZero() || at.UnixMilli() < 0 {
 		return WakePlace{Band: band}
 	}

@@ -80,6 +80,10 @@ func (d *endlessDisk) Waiting(_ crawl.Partition, from frontier.WakeCursor, n int
 
 func (d *endlessDisk) Park(context.Context, []frontier.Parked) error { return nil }
 
+func (d *endlessDisk) Block(context.Context, crawl.Partition, crawl.Host, time.Time) error {
+	return nil
+}
+
 func (d *endlessDisk) FailHost(context.Context, crawl.Partition, crawl.Host, string) (int, error) {
 	return 0, nil
 }

@@ -56,6 +56,6 @@
 //	robots.go      fetches of a robots.txt for another host, in this host's turn; their table is
 //	               in robotsfetches.go, the way to other nodes in elsewhere.go
 //	reserve.go     hosts that programs outside request, held on disk; adopt.go: results
-//	               for those that an earlier process has leased
+//	               for those that an earlier process has leased; block.go: hosts that they want left alone
 //	inspect.go     hosts in memory, for people
 package dispatch

@@ -50,7 +50,7 @@ type fakeHost struct {
 
 // place puts the host's current time into the wake index.
 func (h *fakeHost) place() {
-	t := crawl.Latest(crawl.Latest(h.state.NotBefore, h.state.FrozenUntil), h.state.HoldUntil)
+	t := crawl.Latest(crawl.Latest(h.state.NotBefore, h.state.FrozenUntil), crawl.Latest(h.state.HoldUntil, h.state.BlockedUntil))
 	h.index = &t
 }
 
@@ -201,9 +201,21 @@ func (s *fakeDisk) Park(ctx context.Context, hosts []frontier.Parked) error {
 	defer s.mu.Unlock()
 	for _, p := range hosts {
 		s.parked++
+		p.State.BlockedUntil = s.hosts[p.Host].state.BlockedUntil
 		s.hosts[p.Host].state = p.State
 		s.hosts[p.Host].place()
 	}
+	return nil
+}
+
+func (s *fakeDisk) Block(_ context.Context, _ crawl.Partition, host crawl.Host, until time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hosts[host] == nil {
+		return crawl.ErrUnknownHost
+	}
+	s.hosts[host].state.BlockedUntil = until
+	s.hosts[host].place()
 	return nil
 }
 

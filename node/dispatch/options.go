@@ -28,6 +28,8 @@ type Store interface {
 	Waiting(p crawl.Partition, from frontier.WakeCursor, n int) ([]frontier.Wake, frontier.WakeCursor, error)
 	// Park writes the states of hosts that leave memory, and puts those with queued URLs into the wake index.
 	Park(ctx context.Context, hosts []frontier.Parked) error
+	// Block writes until when a host is left alone, which Park does not change.
+	Block(ctx context.Context, p crawl.Partition, host crawl.Host, until time.Time) error
 	// FailHost gives up the queued URLs of a host, for reason, and counts them.
 	FailHost(ctx context.Context, p crawl.Partition, host crawl.Host, reason string) (int, error)
 }

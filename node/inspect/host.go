@@ -72,7 +72,7 @@ func hostReport(host crawl.Host, info *frontier.HostInfo, inMemory *scheduler.Ho
 	for _, q := range info.Queued {
 		r.Queued += q
 	}
-	next := crawl.Latest(s.NotBefore, crawl.Latest(s.HoldUntil, s.FrozenUntil))
+	next := crawl.Latest(crawl.Latest(s.NotBefore, s.BlockedUntil), crawl.Latest(s.HoldUntil, s.FrozenUntil))
 	if inMemory != nil {
 		next = crawl.Latest(next, inMemory.Start)
 		gap := inMemory.Gap.Seconds()
@@ -115,6 +115,8 @@ func backoffReason(s *crawl.HostState, now time.Time) string {
 		return fmt.Sprintf("it failed %d times in a row: unreachable, name not found, or robots.txt not readable", s.Failures)
 	case s.HoldUntil.After(now):
 		return "it asked for a pause (Retry-After)"
+	case s.BlockedUntil.After(now):
+		return "a URLFrontier client wants it left alone until " + s.BlockedUntil.UTC().Format(time.RFC3339)
 	case s.Backoff > 0:
 		return "it answered 429 or 503 and asks for fewer requests; each success halves the delay"
 	case s.Failures > 0:

@@ -122,7 +122,7 @@ func (i *Inspector) hostLine(g *scheduler.TopHost, now time.Time) crawl.HostLine
 			r.Queued += q
 		}
 	}
-	next := crawl.Latest(g.Start, crawl.Latest(g.State.HoldUntil, g.State.FrozenUntil))
+	next := crawl.Latest(crawl.Latest(g.Start, g.State.BlockedUntil), crawl.Latest(g.State.HoldUntil, g.State.FrozenUntil))
 	if next.After(now) {
 		r.NextAllowedAt = timeOrNil(next)
 	}

@@ -39,6 +39,8 @@ type Source interface {
 	// Adopt opens visits for those of the claims that Reserve wrote, here or at an earlier holder, and that nobody has used since. Others
 	// have the ID 0. After crawl.ErrMoving it may open more later.
 	Adopt(ctx context.Context, claims []crawl.LeaseClaim) (visits []crawl.Visit, err error)
+	// Block has nobody request a host before until, whoever has it then; the zero time ends that.
+	Block(ctx context.Context, p crawl.Partition, host crawl.Host, until time.Time) error
 }
 
 // Pages ends visits. *pipeline.Pipeline does.

@@ -196,6 +196,46 @@ func FuzzServe(f *testing.F) {
 	})
 }
 
+// TestBlockHost: a block reaches the node that has the host, and its errors come back.
+func TestBlockHost(t *testing.T) {
+	t.Parallel()
+	f, c, worlds := cluster(t)
+	start := time.Now()
+	for host, wait := range map[crawl.Host]time.Duration{"a.test": time.Hour, "b.test": 1<<63 - 1} {
+		if err := f.BlockHost(t.Context(), host, wait); err != nil {
+			t.Error(err)
+		}
+	}
+	if at := worlds["a"].blocked["a.test"].Sub(start); at < time.Hour || at > 2*time.Hour {
+		t.Errorf("a.test is blocked for %v", at)
+	}
+	if at := worlds["b"].blocked["b.test"].Sub(start); at < maxBlock {
+		t.Errorf("b.test is blocked for %v", at)
+	}
+	if err := f.BlockHost(t.Context(), "b.test", 0); err != nil || !worlds["b"].blocked["b.test"].IsZero() {
+		t.Errorf("b.test is blocked until %v, %v", worlds["b"].blocked["b.test"], err)
+	}
+	for _, to := range []crawl.NodeID{"a", "b"} {
+		c.hosts[ring.PartitionOf("unknown.test", partitions)] = to
+		if err := f.BlockHost(t.Context(), "unknown.test", time.Hour); !errors.Is(err, crawl.ErrUnknownHost) {
+			t.Errorf("at %s: %v", to, err)
+		}
+	}
+	if err := f.BlockHost(t.Context(), "nowhere.test", time.Hour); !errors.Is(err, crawl.ErrMoving) {
+		t.Errorf("nobody has it: %v", err)
+	}
+	worlds["a"].desk.o.Copied = func([]crawl.Partition) func(context.Context) func(crawl.Partition) bool {
+		return func(context.Context) func(crawl.Partition) bool { return func(crawl.Partition) bool { return false } }
+	}
+	if err := f.BlockHost(t.Context(), "a.test", time.Hour); !errors.Is(err, errBlockNotCopied) {
+		t.Errorf("a replica is late: %v", err)
+	}
+	worlds["a"].desk.close()
+	if err := f.BlockHost(t.Context(), "a.test", time.Hour); !errors.Is(err, errClosed) {
+		t.Errorf("a node that stops: %v", err)
+	}
+}
+
 // TestNotReady: a node that takes no part serves no worker.
 func TestNotReady(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,13 @@ import (
 type question struct {
 	Next    *nextQuestion        `json:"next,omitempty"`
 	Results *crawl.WorkerResults `json:"results,omitempty"`
+	Block   *blockQuestion       `json:"block,omitempty"`
+}
+
+// blockQuestion asks for a host to be left alone.
+type blockQuestion struct {
+	Host crawl.Host    `json:"host"`
+	Wait time.Duration `json:"wait"` // what is left of it
 }
 
 // nextQuestion asks for URLs.
@@ -26,10 +33,11 @@ type nextQuestion struct {
 
 // answer is the answer to a question.
 type answer struct {
-	Grant  *Grant               `json:"grant,omitempty"`
-	Report *crawl.ResultsReport `json:"report,omitempty"`
-	Full   bool                 `json:"full,omitempty"` // crawl.ErrTooManyLeased
-	Error  string               `json:"error,omitempty"`
+	Grant   *Grant               `json:"grant,omitempty"`
+	Report  *crawl.ResultsReport `json:"report,omitempty"`
+	Full    bool                 `json:"full,omitempty"`    // crawl.ErrTooManyLeased
+	Unknown bool                 `json:"unknown,omitempty"` // crawl.ErrUnknownHost
+	Error   string               `json:"error,omitempty"`
 }
 
 // err is the error of the node that answered.
@@ -37,6 +45,8 @@ func (a answer) err() error {
 	switch {
 	case a.Full:
 		return crawl.ErrTooManyLeased
+	case a.Unknown:
+		return crawl.ErrUnknownHost
 	case a.Error != "":
 		return errors.New(a.Error)
 	}
@@ -80,10 +90,13 @@ func (d *Desk) Serve(ctx context.Context, payload []byte) ([]byte, error) {
 		var r crawl.ResultsReport
 		r, err = d.Settle(ctx, q.Results.LeaseID, q.Results.Results)
 		a.Report = &r
+	case q.Block != nil:
+		err = d.Block(ctx, q.Block.Host, q.Block.Wait)
 	default:
 		err = errors.New("a question of a later version")
 	}
-	if a.Full = errors.Is(err, crawl.ErrTooManyLeased); err != nil {
+	a.Full, a.Unknown = errors.Is(err, crawl.ErrTooManyLeased), errors.Is(err, crawl.ErrUnknownHost)
+	if err != nil {
 		a.Error = err.Error()
 	}
 	return encode(a), nil

@@ -35,6 +35,7 @@ type world struct {
 	adoptable map[string]crawl.LeaseTag
 	moving    error
 	broken    error
+	blocked   map[crawl.Host]time.Time
 	slow      chan struct{} // Settle waits until it is closed; nil: it does not
 	last      uint64
 }
@@ -42,7 +43,7 @@ type world struct {
 func newWorld(t *testing.T, lease time.Duration) *world {
 	t.Helper()
 	w := &world{t: t, ready: make(chan struct{}), contexts: map[uint64]context.CancelCauseFunc{}, ctxs: map[uint64]context.Context{},
-		ended: map[string][]string{}, waits: map[string]time.Duration{}, held: map[crawl.Host]time.Time{}, adoptable: map[string]crawl.LeaseTag{}}
+		ended: map[string][]string{}, waits: map[string]time.Duration{}, held: map[crawl.Host]time.Time{}, adoptable: map[string]crawl.LeaseTag{}, blocked: map[crawl.Host]time.Time{}}
 	w.desk = NewDesk(Options{Source: w, Lease: lease, Partition: func(crawl.Host) crawl.Partition { return 7 }})
 	w.desk.Use(w)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -172,6 +173,16 @@ func (w *world) Adopt(_ context.Context, claims []crawl.LeaseClaim) ([]crawl.Vis
 		w.ctxs[w.last], w.contexts[w.last] = context.WithCancelCause(context.Background())
 	}
 	return visits, w.moving
+}
+
+func (w *world) Block(_ context.Context, p crawl.Partition, host crawl.Host, until time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p != 7 || host == "unknown.test" {
+		return crawl.ErrUnknownHost
+	}
+	w.blocked[host] = until
+	return w.moving
 }
 
 // answered remembers which visit a Settlement is of: the pipeline's own are opaque.

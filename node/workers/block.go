@@ -1,0 +1,62 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/ring"
+)
+
+// maxBlock keeps the end of a block inside what a time can hold.
+const maxBlock = 10 * 365 * 24 * time.Hour
+
+// errBlockNotCopied says that a replica is late.
+var errBlockNotCopied = errors.New("the block is stored here, and not yet on all replicas: send it again")
+
+// Block has nobody request a host for as long as wait, whichever node holds it then; 0 ends an earlier block. A URL that a worker has is not taken
+// back. It returns when that is on the disks of the partition's in-sync set.
+func (d *Desk) Block(ctx context.Context, host crawl.Host, wait time.Duration) error {
+	d.mu.Lock()
+	closed := d.closed || d.pages == nil
+	d.mu.Unlock()
+	if closed {
+		return errClosed
+	}
+	until := time.Time{}
+	if wait > 0 {
+		until = time.Now().Add(min(wait, maxBlock))
+	}
+	of := []crawl.Visit{{Lease: crawl.Lease{Partition: d.o.Partition(host), Host: host}}}
+	copied := d.copied(of)
+	if err := d.o.Source.Block(ctx, of[0].Partition, host, until); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, copyPatience)
+	defer cancel()
+	if !copied(ctx)(of[0].Partition) {
+		return errBlockNotCopied
+	}
+	return nil
+}
+
+// BlockHost has nobody in the cluster request a host for as long as wait; 0 ends an earlier block. crawl.ErrUnknownHost: no URL of it was ever queued.
+func (f *Front) BlockHost(ctx context.Context, host crawl.Host, wait time.Duration) error {
+	if err := f.cluster.Ready(); err != nil {
+		return err
+	}
+	switch to := f.cluster.Holder(ring.PartitionOf(host, f.cluster.Partitions())); to {
+	case f.cluster.Self:
+		return f.cluster.Desk().Block(ctx, host, wait)
+	case "":
+		return fmt.Errorf("no node is known that holds %s now: %w", host, crawl.ErrMoving)
+	default:
+		a, err := f.call(ctx, to, encode(question{Block: &blockQuestion{Host: host, Wait: wait}}))
+		if err = errors.Join(err, a.err()); err != nil {
+			return fmt.Errorf("block %s at node %s: %w", host, to, err)
+		}
+		return nil
+	}
+}
