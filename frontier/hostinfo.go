@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier/commit"
 )
 
 // HostInfo is what the store knows of one host.
@@ -41,19 +40,7 @@ func (f *Frontier) HostInfo(p crawl.Partition, host crawl.Host) (info HostInfo, 
 
 // Block has nobody request a host before until. The zero time ends that. It fails with ErrUnknownHost if no URL of the host was ever queued.
 func (f *Frontier) Block(ctx context.Context, p crawl.Partition, host crawl.Host, until time.Time) error {
-	return f.change(ctx, func(g group) error {
-		pg := g.part(p)
-		if !pg.State.Serves() {
-			return fmt.Errorf("%w: partition %d", commit.ErrNotHolder, p)
-		}
-		e := pg.Host(host)
-		if e.Fresh {
-			return fmt.Errorf("frontier: block %s: %w", host, crawl.ErrUnknownHost)
-		}
-		e.BlockedUntil, e.Parked = pg.State.Line.Write(until), true // its place in the wake index changes as well
-		pg.Touch(e)
-		return nil
-	})
+	return f.change(ctx, func(g group) error { return g.part(p).Block(host, until) })
 }
 
 // SuspiciousPerHost is the number of URLs that look like a trap which one host

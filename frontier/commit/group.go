@@ -3,6 +3,7 @@ package commit
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/zeebo/xxh3"
 
@@ -217,6 +218,20 @@ func (pg *Part) Touch(e *Host) {
 		pg.Group.count += 3
 		pg.Group.size += 400
 	}
+}
+
+// Block has a known host wait until then, and moves it in the wake index.
+func (pg *Part) Block(h crawl.Host, until time.Time) error {
+	if !pg.State.Serves() {
+		return fmt.Errorf("%w: host %s, which was to be blocked", ErrNotHolder, h)
+	}
+	e := pg.Host(h)
+	if e.Fresh {
+		return fmt.Errorf("frontier: block %s: %w", h, crawl.ErrUnknownHost)
+	}
+	e.BlockedUntil, e.Parked = pg.State.Line.Write(until), true
+	pg.Touch(e)
+	return nil
 }
 
 // QueuedNews notes that a host got a URL.
