@@ -284,7 +284,7 @@ var table = []rule{
 		"it selects and prints lines of an index; where those come from is a function that it is given",
 	},
 	{
-		[]string{"api/urlfrontier"}, []string{"api/urlfrontier/wire", "crawl", "door"},
+		[]string{"api/urlfrontier"}, []string{"api/urlfrontier/wire", "crawl", "door", "web/urlnorm"},
 		"another protocol in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
