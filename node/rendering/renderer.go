@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -237,6 +238,9 @@ func (r *Renderer) Render(ctx context.Context, p *pipeline.Showing, s *crawl.Set
 	if pool == nil {
 		return nil, errors.Join(render.ErrClosed, err)
 	}
+	own := *p // the browser may still have the page when its visit has ended
+	own.Body = slices.Clone(p.Body)
+	p = &own
 	visit := ctx
 	ctx, end := context.WithCancelCause(visit)
 	defer end(nil)

@@ -32,7 +32,7 @@ func Find(given string) (string, error) {
 type Pool struct {
 	cfg   Config
 	slots chan struct{}  // one for each tab in use
-	ended sync.WaitGroup // of browsers
+	ended sync.WaitGroup // of browsers, and of pages in them
 
 	mu      sync.Mutex // guards what follows; never held while a browser starts or ends
 	now     *browser   // the one that takes pages; nil before the first and after the last has worn out
@@ -86,25 +86,53 @@ func (p *Pool) Stats() Stats {
 
 // Render shows page to the browser. It waits for a slot as long as ctx lasts, and then returns within
 // the time-out plus Grace. An error is ErrTimeout, ErrBrowser, ErrClosed or that of ctx.
+//
+// Once ctx is done it returns at once, however long the browser takes to start or to close the page's tab: the slot is free after
+// that. So the bytes of page must not change later, and fetcher may still be called, with a context that is done.
 func (p *Pool) Render(ctx context.Context, page Page, fetcher Fetcher) (Result, error) {
 	select {
 	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
 	case <-ctx.Done():
 		return Result{}, ctx.Err()
 	}
 	b, err := p.take()
 	if err != nil {
+		<-p.slots
 		return Result{}, err
 	}
-	begin := time.Now()
-	result, healthy, err := b.render(ctx, p.cfg.Timeout, page, fetcher)
-	result.Duration = time.Since(begin)
-	p.give(b, healthy)
-	p.count(result, err)
-	return result, err
+	type outcome struct {
+		Result
+		error
+	}
+	done := make(chan outcome, 1)
+	go func() { // Close waits for it
+		defer p.ended.Done()
+		defer func() { <-p.slots }()
+		begin := time.Now()
+		result, healthy, err := b.render(ctx, p.cfg.Timeout, page, fetcher)
+		result.Duration = time.Since(begin)
+		last := p.give(b, healthy)
+		if ctx.Err() == nil {
+			p.count(result, err)
+		}
+		done <- outcome{result, err}
+		if !healthy {
+			b.kill()
+		}
+		if last {
+			b.end()
+			p.ended.Done()
+		}
+	}()
+	select {
+	case o := <-done:
+		return o.Result, o.error
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	}
 }
 
+// count counts a page. One that was taken back is none.
 func (p *Pool) count(r Result, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,6 +164,7 @@ func (p *Pool) take() (*browser, error) {
 		p.now = newBrowser(p.cfg, filepath.Join(p.cfg.Dir, fmt.Sprint(p.started)))
 		p.ended.Add(1)
 	}
+	p.ended.Add(1) // for the page
 	p.now.users++
 	p.now.pages++
 	b := p.now
@@ -145,10 +174,11 @@ func (p *Pool) take() (*browser, error) {
 	return b, nil
 }
 
-// give returns a browser. The last user of one that takes no more pages ends it; nobody waits for the pages
-// of one that is not healthy.
-func (p *Pool) give(b *browser, healthy bool) {
+// give returns a browser. One that is not healthy has to be killed: nobody waits for its pages. last: it takes no more pages and has
+// no other user, so it has to be ended.
+func (p *Pool) give(b *browser, healthy bool) (last bool) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	b.users--
 	if !healthy || b.dead() {
 		b.worn = true
@@ -156,16 +186,9 @@ func (p *Pool) give(b *browser, healthy bool) {
 			p.now = nil
 		}
 	}
-	last := b.worn && b.users == 0
+	last = b.worn && b.users == 0
 	p.judgeLocked(b, last)
-	p.mu.Unlock()
-	if !healthy {
-		b.kill()
-	}
-	if last {
-		b.end()
-		p.ended.Done()
-	}
+	return last
 }
 
 // judgeLocked remembers whether a browser that a page has used did start. last: nobody else uses it.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -61,5 +62,38 @@ func TestBrowserDoesNotStart(t *testing.T) {
 	}
 	if s := p.Stats(); s.Restarts != startTries-1 || s.Broken == "" {
 		t.Errorf("counted %+v, want %d browsers and the reason", s, startTries)
+	}
+}
+
+// A page that is taken back while the browser starts is given back at once. Its slot is free when the browser has ended, and it counts
+// neither as a page nor as one that took too long.
+func TestTakenBackWhileTheBrowserStarts(t *testing.T) {
+	t.Parallel()
+	p, err := New(pretender(t, "sleep 600"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cfg.Timeout = patience
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := p.Render(ctx, htmlPage("x"), &site{})
+		ended <- err
+	}()
+	for len(users(p.cfg.Dir)) == 0 { // it has begun
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	select {
+	case err := <-ended:
+		if s := p.Stats(); !errors.Is(err, context.Canceled) || s.Busy != 1 {
+			t.Errorf("the error is %v, want that of the context before the browser has ended: %+v", err, s)
+		}
+	case <-time.After(patience):
+		t.Fatal("the page waits for the browser")
+	}
+	p.Close()
+	if s := p.Stats(); s.Pages+s.Failed+s.Timeouts != 0 || s.Busy != 0 {
+		t.Errorf("counted %+v", s)
 	}
 }

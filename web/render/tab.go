@@ -46,17 +46,25 @@ func (b *browser) render(parent context.Context, timeout time.Duration, p Page, 
 	if err := b.ensure(); err != nil {
 		return Result{}, false, err
 	}
+	if parent.Err() != nil { // it was taken back while the browser started
+		return Result{}, !b.dead(), parent.Err()
+	}
 	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	t := &tab{ctx: ctx, page: p, fetcher: fetcher, waiting: make(chan struct{}, maxOpenRequests)}
 	stop := context.AfterFunc(parent, cancel)
 	result, err = t.run(end)
-	healthy = t.close(cancel, stop)
+	patience := closeTime
+	if parent.Err() != nil { // nobody waits for it
+		patience = closeLate
+	}
+	healthy = t.close(cancel, stop, patience)
 	t.mu.Lock()
 	result.Requests, result.Refused = t.requests, t.refused
 	t.mu.Unlock()
 	switch {
-	case err == nil || parent.Err() != nil:
-		err = errors.Join(parent.Err())
+	case parent.Err() != nil:
+		result.TimedOut, err = false, parent.Err()
+	case err == nil:
 	case b.dead() && time.Now().Before(end):
 		err = fmt.Errorf("%w while it showed the page: %w", ErrBrowser, err)
 	case !time.Now().Before(end):
@@ -66,8 +74,8 @@ func (b *browser) render(parent context.Context, timeout time.Duration, p Page, 
 }
 
 // close ends the tab and waits for its goroutines. It reports whether the browser closed the tab in time;
-// if not, the goroutines end with the browser.
-func (t *tab) close(cancel context.CancelFunc, stop func() bool) bool {
+// if not, the goroutines end with the browser, which has to be killed.
+func (t *tab) close(cancel context.CancelFunc, stop func() bool, patience time.Duration) bool {
 	stop()
 	done := make(chan struct{})
 	go func() {
@@ -76,7 +84,7 @@ func (t *tab) close(cancel context.CancelFunc, stop func() bool) bool {
 		cancel()
 		t.wg.Wait()
 	}()
-	timer := time.NewTimer(closeTime)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-done:
@@ -169,12 +177,12 @@ func (t *tab) settle(ctx context.Context) (late bool) {
 	for {
 		select {
 		case <-ctx.Done():
-			return true
+			return errors.Is(ctx.Err(), context.DeadlineExceeded)
 		case <-tick.C:
 		}
 		var now string
 		if err := t.evaluate(ctx, lookScript, &now); err != nil {
-			return ctx.Err() != nil
+			return errors.Is(ctx.Err(), context.DeadlineExceeded)
 		}
 		if t.open.Load() > 0 || now != before || !strings.HasPrefix(now, "complete") {
 			before, since = now, time.Now()
@@ -188,7 +196,7 @@ func (t *tab) settle(ctx context.Context) (late bool) {
 		}
 		scrolled, since = true, time.Now()
 		if err := t.evaluate(ctx, scrollScript, new(string)); err != nil {
-			return ctx.Err() != nil
+			return errors.Is(ctx.Err(), context.DeadlineExceeded)
 		}
 	}
 }
