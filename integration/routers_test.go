@@ -87,7 +87,7 @@ func (r *router) times(path string) int {
 // of them only to who scrolls. Every page is found, shown and archived once, with its own text.
 func TestRouters(t *testing.T) {
 	if !*withRouters {
-		t.Skip("not reliable on a busy machine yet, where it takes minutes: run it with -routers")
+		t.Skip("a browser and a quiet machine are needed, on a busy one it takes minutes: run it with -routers, as make nightly does")
 	}
 	needsBrowser(t)
 	t.Parallel()
