@@ -22,7 +22,10 @@ func open(t *testing.T, dir string) *Index {
 		t.Fatalf("a sound index was repaired: %+v", repair)
 	}
 	t.Cleanup(func() {
-		if x.now != nil {
+		x.mu.Lock() // a merge may be under way
+		crashed := x.now == nil
+		x.mu.Unlock()
+		if !crashed {
 			_ = x.Close()
 		}
 	})
