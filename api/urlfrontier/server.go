@@ -220,8 +220,6 @@ func coded(err error) error {
 		return status.Error(codes.DeadlineExceeded, "the time of the call is over")
 	case errors.Is(err, crawl.ErrRefused):
 		return status.Error(codes.FailedPrecondition, err.Error())
-	case errors.Is(err, crawl.ErrUnknownHost):
-		return status.Error(codes.NotFound, err.Error())
 	case errors.Is(err, crawl.ErrTooManyLeased):
 		return status.Error(codes.ResourceExhausted, err.Error())
 	case errors.Is(err, crawl.ErrBadQuery):

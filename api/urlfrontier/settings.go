@@ -123,7 +123,10 @@ func (s *Server) BlockQueueUntil(ctx context.Context, p *wire.BlockQueueParams) 
 	until := time.Unix(int64(min(p.GetTime(), maxDate)), 0)
 	err = s.backend.BlockHost(ctx, host, max(time.Until(until), 0))
 	s.note(ctx, "BlockQueueUntil", fmt.Sprintf("%s until %s", host, until.UTC().Format(time.RFC3339)), err)
-	if err != nil {
+	switch {
+	case errors.Is(err, crawl.ErrUnknownHost):
+		return nil, status.Errorf(codes.NotFound, "no URL of host %s was ever queued: send one with PutURLs first", host)
+	case err != nil:
 		return nil, err
 	}
 	return &wire.Empty{}, nil

@@ -34,9 +34,7 @@ func (d *Desk) Block(ctx context.Context, host crawl.Host, wait time.Duration) e
 	if err := d.o.Source.Block(ctx, of[0].Partition, host, until); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, copyPatience)
-	defer cancel()
-	if !copied(ctx)(of[0].Partition) {
+	if awaitCopied(ctx, copied, of) != nil {
 		return errBlockNotCopied
 	}
 	return nil

@@ -56,14 +56,5 @@ func (d *Desk) awaitRepeats(ctx context.Context, w *writing) error {
 	for _, done := range w.waits {
 		<-done
 	}
-	copied := d.copied(w.again)
-	ctx, cancel := context.WithTimeout(ctx, copyPatience)
-	defer cancel()
-	is := copied(ctx)
-	for i := range w.again {
-		if !is(w.again[i].Partition) {
-			return errNotCopied
-		}
-	}
-	return nil
+	return awaitCopied(ctx, d.copied(w.again), w.again)
 }

@@ -155,11 +155,16 @@ func (d *Desk) write(ctx context.Context, s settled, report *crawl.ResultsReport
 		})
 	}
 	writing.Wait()
+	return awaitCopied(ctx, copied, s.visits)
+}
+
+// awaitCopied waits until what was stored for visits is on the disks of their partitions' in-sync sets, as copied says.
+func awaitCopied(ctx context.Context, copied func(context.Context) func(crawl.Partition) bool, visits []crawl.Visit) error {
 	ctx, cancel := context.WithTimeout(ctx, copyPatience)
 	defer cancel()
 	is := copied(ctx)
-	for i := range s.visits {
-		if !is(s.visits[i].Partition) {
+	for i := range visits {
+		if !is(visits[i].Partition) {
 			return errNotCopied
 		}
 	}
