@@ -125,8 +125,10 @@ func fetchFor(ctx context.Context, t *testing.T, c wire.URLFrontierClient, info 
 	}
 }
 
-// putAll sends items and returns those that must be sent again.
+// putAll sends items and returns those that must be sent again. It ends its stream: a connection has 64 at a time, and one more waits for ever.
 func putAll(ctx context.Context, c wire.URLFrontierClient, items []*wire.URLItem) []*wire.URLItem {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	stream, err := c.PutURLs(ctx)
 	for len(items) > 0 && err == nil {
 		if err = stream.Send(items[0]); err != nil {
