@@ -1,11 +1,14 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"crawlnode/web/scope"
 )
 
 // checkWord requires one of a few words.
@@ -30,6 +33,17 @@ func checkRange(flag string, n, low, high int64) error {
 		return fmt.Errorf("--%s: %d is too large: give at most %d", flag, n, high)
 	}
 	return nil
+}
+
+// checkPatterns requires patterns of package scope, and names each that is none.
+func checkPatterns(flag string, patterns []string) error {
+	var problems []error
+	for _, text := range patterns {
+		if _, err := scope.ParsePattern(text); err != nil {
+			problems = append(problems, fmt.Errorf("--%s: pattern %q: %s", flag, text, strings.ReplaceAll(err.Error(), "\n", `\n`)))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // checkSize requires a minimum number of bytes.

@@ -31,8 +31,11 @@ type Input struct {
 // Load combines the sources, reads the exclude files and validates. The error lists every problem,
 // one per line.
 func Load(in Input) (Config, error) {
-	c, _, problems := layer(in)
+	c, from, problems := layer(in)
 	problems = append(problems, c.readExcludeFiles()...)
+	if err := c.checkRenderAlone(from); err != nil {
+		problems = append(problems, err)
+	}
 	if err := c.Focus.read(); err != nil {
 		problems = append(problems, err)
 	}

@@ -2,11 +2,9 @@ package config
 
 import (
 	"errors"
-	"strings"
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/web/scope"
 )
 
 // Rendering defines which pages are shown to a browser, and how. Which pages is a matter of the cluster, the browser one of
@@ -44,10 +42,22 @@ func (c *Config) validateRender() error {
 	if c.RenderTimeout >= 0 && c.RenderTimeout < time.Second {
 		problems = append(problems, errors.New("--render-timeout: a page needs at least 1s"))
 	}
-	if _, err := scope.Compile(scope.Options{Include: c.RenderMatch}); err != nil {
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			problems = append(problems, errors.New("--render-match: "+line))
-		}
+	return errors.Join(append(problems, checkPatterns("render-match", c.RenderMatch))...)
+}
+
+// checkRenderAlone reports settings of the crawl that say what becomes of pages in a browser while no page is shown to
+// one. An explicit off is meant: the mode can be changed while the crawl runs. In settings of a running crawl, off is as
+// explicit.
+func (c *Config) checkRenderAlone(from origins) error {
+	if _, chosen := from["render"]; chosen || c.Render != crawl.RenderOff {
+		return nil
+	}
+	var problems []error
+	if len(c.RenderMatch) > 0 {
+		problems = append(problems, errors.New("--render-match: does nothing without --render: add --render auto, for these pages and those that seem to need a browser, or --render all, for these alone"))
+	}
+	if c.RenderScreenshot {
+		problems = append(problems, errors.New("--render-screenshot: does nothing without --render: add --render auto or --render all, because a picture is taken of pages that are shown to a browser"))
 	}
 	return errors.Join(problems...)
 }

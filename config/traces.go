@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-
-	"crawlnode/web/scope"
 )
 
 // Traces has the settings of traces, of this process alone. For whole traces all nodes need the same sample.
@@ -29,10 +27,5 @@ func (t *Traces) validateTraces() error {
 	if !(t.TraceSample >= 0 && t.TraceSample <= 1) { // NaN too
 		problems = append(problems, fmt.Errorf("--trace-sample: %v must be from 0 to 1", t.TraceSample))
 	}
-	for _, text := range t.TraceMatch {
-		if _, err := scope.ParsePattern(text); err != nil {
-			problems = append(problems, fmt.Errorf("--trace-match: %w", err))
-		}
-	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, checkPatterns("trace-match", t.TraceMatch))...)
 }

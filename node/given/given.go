@@ -3,6 +3,7 @@ package given
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,8 +35,15 @@ type Flags struct {
 	Founding func() (partitions, replication int, ok bool)
 }
 
-// Warn tells, in one line, which of the flags count for nothing.
+// browserFlags are those of a node's browser.
+var browserFlags = []string{"renderers", "render-timeout", "render-memory", "browser"}
+
+// Warn tells, in one line, which of the flags count for nothing. In another it names those of the browser while the crawl
+// shows no page to one: they may wait for a change of that.
 func (f *Flags) Warn(log *slog.Logger) {
+	if idle := f.idle(); len(idle) > 0 {
+		log.Info("flags of this start wait: the crawl shows no page to a browser", "flags", strings.Join(idle, ", "), "to_change", f.changeCommand([]string{"render=auto"}))
+	}
 	overruled := f.overruled()
 	if len(overruled) == 0 {
 		return
@@ -52,6 +60,21 @@ func (f *Flags) Warn(log *slog.Logger) {
 		advice = f.changeCommand(changes)
 	}
 	log.Warn("flags of this start do not count: the crawl keeps the settings that it has", "flags", strings.Join(flags, ", "), "to_change", advice)
+}
+
+// idle are the flags of a browser that has nothing to do.
+func (f *Flags) idle() []string {
+	settings := f.Document.Current().Doc.Settings
+	if settings.Renders() {
+		return nil
+	}
+	var idle []string
+	for _, name := range f.Given {
+		if slices.Contains(browserFlags, name) {
+			idle = append(idle, "--"+name)
+		}
+	}
+	return idle
 }
 
 // overruled are the settings that were given to this node and that the crawl has otherwise.
