@@ -156,6 +156,7 @@ func (f *files) least() (n int) {
 type captureOf struct {
 	answer    archive.Record
 	unchanged bool
+	history   []string // a line for each record
 }
 
 func newestAnswers(t *testing.T, c *cluster) map[string]captureOf {
@@ -179,13 +180,17 @@ func newestOf(t *testing.T, nodes ...*node) map[string]captureOf {
 	slices.SortStableFunc(records, func(a, b archive.Record) int { return a.Date.Compare(b.Date) })
 	newest := map[string]captureOf{}
 	for _, r := range records {
-		switch c := newest[r.TargetURI]; {
+		c := newest[r.TargetURI]
+		c.history = append(c.history, fmt.Sprintln(r.Date, r.Type, r.Status, r.PayloadDigest, "refers to", r.RefersToURI))
+		switch {
 		case r.Type == "response" && r.Status == http.StatusOK:
-			newest[r.TargetURI] = captureOf{answer: r}
+			c.answer, c.unchanged = r, false
 		case r.Type == "revisit" && r.Status == http.StatusNotModified && c.answer.Type != "":
 			c.unchanged = true
-			newest[r.TargetURI] = c
+		case r.Type == "revisit" && r.Status == http.StatusOK: // one that was asked for the content, to check the validators
+			c.unchanged = false
 		}
+		newest[r.TargetURI] = c
 	}
 	return newest
 }
@@ -203,7 +208,7 @@ func readsBack(t *testing.T, newest map[string]captureOf, where ...string) {
 		}
 		code, out, errs := run(t, "", append([]string{"cat", url, "--raw"}, where...)...)
 		if want := append(bytes.Clone(c.answer.Head), c.answer.Payload...); code != 0 || out != string(want) {
-			t.Errorf("cat %s %v: exit code %d, %d bytes, want %d\n%s", url, where, code, len(out), len(want), errs)
+			t.Errorf("cat %s %v: exit code %d, %d bytes, want %d\n%s\n%.400q, want\n%.400q\n%s", url, where, code, len(out), len(want), errs, out, want, strings.Join(c.history, ""))
 		}
 	}
 	if read == 0 {
