@@ -50,10 +50,14 @@ var (
 	script    = regexp.MustCompile(`(?i)<script[\s>]`)
 )
 
-// marks are those of frameworks that build pages in the browser.
-var marks = []struct{ mark, framework string }{
-	{"window.$docsify", "docsify"}, {"ng-app", "AngularJS"}, {"<app-root>", "Angular"}, {"data-reactroot", "React"},
-	{"data-v-app", "Vue"}, {"data-ember", "Ember"}, {"ng-version=", "Angular"},
+// marks are those of frameworks that build pages in the browser. One that is an attribute is a mark only as a whole name within a tag:
+// "embedding-applications" is a word of a manual.
+var marks = []struct {
+	mark, framework string
+	attribute       bool
+}{
+	{"window.$docsify", "docsify", false}, {"ng-app", "AngularJS", true}, {"<app-root>", "Angular", false}, {"data-reactroot", "React", true},
+	{"data-v-app", "Vue", true}, {"data-ember-extension", "Ember", true}, {"ng-version", "Angular", true},
 }
 
 // maxLook is how much of a page is looked at.
@@ -67,13 +71,41 @@ func Look(body []byte, textBytes int, url string) Signs {
 		s.EmptyRoot = string(m[1])
 	}
 	for _, m := range marks {
-		if bytes.Contains(body, []byte(m.mark)) {
+		if !m.attribute && bytes.Contains(body, []byte(m.mark)) || m.attribute && hasAttribute(body, m.mark) {
 			s.Framework = m.framework
 			break
 		}
 	}
 	return s
 }
+
+// longTag bounds how far before an attribute its tag may begin, and maxNamed how many places are looked at.
+const (
+	longTag  = 2048
+	maxNamed = 200
+)
+
+// hasAttribute reports whether a tag of the page has the attribute. Texts and scripts of a page may name it too.
+func hasAttribute(body []byte, name string) bool {
+	for at, tries := 0, 0; tries < maxNamed; at, tries = at+1, tries+1 {
+		k := bytes.Index(body[at:], []byte(name))
+		if k < 0 {
+			return false
+		}
+		at += k
+		before, after := body[max(0, at-longTag):at], body[at+len(name):]
+		open := bytes.LastIndexAny(before, "<>")
+		if open >= 0 && before[open] == '<' && open+1 < len(before) && letter(before[open+1]) && space(before[len(before)-1]) &&
+			(len(after) > 0 && (space(after[0]) || strings.IndexByte("=>/", after[0]) >= 0)) {
+			return true
+		}
+	}
+	return false
+}
+
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func space(c byte) bool { return strings.IndexByte(" \t\r\n\f", c) >= 0 }
 
 // Scripted reports whether a page has a script at all. Without one, nothing else of it matters.
 func Scripted(body []byte) bool { return script.Match(body[:min(len(body), maxLook)]) }

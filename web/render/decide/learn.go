@@ -14,6 +14,9 @@ const (
 	// trialPages of a template that seem to need none, but may, are rendered, and maxTrials of a site.
 	trialPages = 2
 	maxTrials  = 6
+	// maxFruitless pages of a site that have little text and no other sign are rendered for nothing, whatever their templates: a site of
+	// stubs in many folders has as many templates.
+	maxFruitless = 9
 
 	// maxTemplates bounds what is remembered, and maxShape the bytes of a template's name.
 	maxTemplates = 4096
@@ -41,13 +44,19 @@ type tally struct {
 // for several goroutines at once.
 type Learner struct {
 	lessons map[template]*lesson
-	trials  map[string]int // of sites, that gained nothing so far
+	sites   map[string]sum // what does not depend on templates
 	clock   uint64
+}
+
+// sum is about all templates of a site.
+type sum struct {
+	trials    int // pages that were rendered for a trial, without a gain so far
+	fruitless int // pages with little text that gained nothing; 0 after one that did
 }
 
 // NewLearner makes a Learner that knows nothing.
 func NewLearner() *Learner {
-	return &Learner{lessons: make(map[template]*lesson), trials: make(map[string]int)}
+	return &Learner{lessons: make(map[template]*lesson), sites: make(map[string]sum)}
 }
 
 // shapeOf is the first folder of a path, its digits as one, and the extension of its last part.
@@ -98,15 +107,15 @@ func (l *Learner) makeRoom() {
 		return
 	}
 	old := slices.SortedFunc(maps.Keys(l.lessons), func(a, b template) int { return cmp.Compare(l.lessons[a].used, l.lessons[b].used) })
-	sites := make(map[string]bool)
+	kept := make(map[string]bool)
 	for k, t := range old {
 		if k < maxTemplates/8 {
 			delete(l.lessons, t)
 		} else {
-			sites[t.site] = true
+			kept[t.site] = true
 		}
 	}
-	maps.DeleteFunc(l.trials, func(site string, _ int) bool { return !sites[site] })
+	maps.DeleteFunc(l.sites, func(site string, _ sum) bool { return !kept[site] })
 }
 
 // Decide decides about a page of a site (its host), and counts it as one of the first of its template when it is.
@@ -114,7 +123,11 @@ func (l *Learner) Decide(site, path string, s Signs) Verdict {
 	v := Auto(s)
 	x := l.of(site, path)
 	t := &x.by[v.sign]
+	all := l.sites[site]
 	switch {
+	case v.sign == littleBesideScripts && t.gained == 0 && all.fruitless >= maxFruitless:
+		v.Render = false
+		v.Reason = fmt.Sprintf("rendering added neither text nor links to %d pages of the site with as little text, though it has %s", all.fruitless, v.Reason)
 	case v.Render && t.begun < firstPages:
 		t.begun++
 	case v.Render && t.gained == 0 && t.done >= firstPages:
@@ -123,9 +136,10 @@ func (l *Learner) Decide(site, path string, s Signs) Verdict {
 	case v.Render:
 	case v.sign == hinted && t.gained > 0 && t.gained == t.done:
 		v.Render, v.Reason = true, "rendering added text or links to the pages like it"
-	case v.sign == hinted && t.begun < trialPages && l.trials[site] < maxTrials:
+	case v.sign == hinted && t.begun < trialPages && all.trials < maxTrials:
 		t.begun++
-		l.trials[site]++
+		all.trials++
+		l.sites[site] = all
 		v.Render, v.Reason = true, fmt.Sprintf("a trial: it has %s beside %d bytes of text", hintOf(&s), s.TextBytes)
 	}
 	x.wanted = v.Render
@@ -151,13 +165,21 @@ func (l *Learner) Learn(site, path string, s Signs, gained bool) {
 		return
 	}
 	t.done++
-	if !gained {
+	if gained {
+		t.gained++
+	}
+	all := l.sites[site]
+	switch {
+	case sign == littleBesideScripts && gained:
+		all.fruitless = 0
+	case sign == littleBesideScripts:
+		all.fruitless++
+	case sign == hinted && gained && all.trials > 0:
+		all.trials--
+	default:
 		return
 	}
-	t.gained++
-	if sign == hinted && l.trials[site] > 0 {
-		l.trials[site]--
-	}
+	l.sites[site] = all
 }
 
 // Expects guesses before the fetch whether a page will be rendered: as the last one of its template was.

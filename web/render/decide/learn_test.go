@@ -63,6 +63,38 @@ func TestTrialsAreFew(t *testing.T) {
 	}
 }
 
+// TestStubs: pages with little text in many folders are given up after a few, but those with a better sign are not, nor those of a site where
+// one of them has gained.
+func TestStubs(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		s        Signs
+		gains    func(k int) bool
+		rendered int
+		reason   string
+	}{
+		{"stubs", little, func(int) bool { return false }, maxFruitless, "of the site with as little text"},
+		{"empty roots", app, func(int) bool { return false }, 100, "#app"},
+		{"one of nine gains", little, func(k int) bool { return k%maxFruitless == 0 }, 100, "10 bytes"},
+	} {
+		l, rendered, last := NewLearner(), 0, ""
+		for k := range 100 {
+			path := fmt.Sprintf("/%c%c/x", 'a'+k%26, 'a'+k/26)
+			v := l.Decide("a.test", path, c.s)
+			if last = v.Reason; v.Render {
+				rendered++
+				l.Learn("a.test", path, c.s, c.gains(k))
+			}
+		}
+		if rendered != c.rendered || !strings.Contains(last, c.reason) {
+			t.Errorf("%s: %d rendered, the last because of %q", c.name, rendered, last)
+		}
+		if !l.Decide("b.test", "/aa/x", c.s).Render {
+			t.Errorf("%s: another site has its own lesson", c.name)
+		}
+	}
+}
+
 // TestOneGainIsEnough: an application may have empty pages.
 func TestOneGainIsEnough(t *testing.T) {
 	l := NewLearner()
@@ -79,8 +111,8 @@ func TestLearnerIsBounded(t *testing.T) {
 	l := NewLearner()
 	for k := range 3 * maxTemplates {
 		l.Decide(fmt.Sprintf("%d.test", k), strings.Repeat("/x", 2000), hint)
-		if len(l.lessons) > maxTemplates || len(l.trials) > maxTemplates {
-			t.Fatalf("%d templates of %d sites", len(l.lessons), len(l.trials))
+		if len(l.lessons) > maxTemplates || len(l.sites) > maxTemplates {
+			t.Fatalf("%d templates of %d sites", len(l.lessons), len(l.sites))
 		}
 	}
 	if l.Expects("1.test", "/x/x") || !l.Expects(fmt.Sprintf("%d.test", 3*maxTemplates-1), "/x/x") {
