@@ -57,6 +57,10 @@ func TestCat(t *testing.T) {
 			t.Errorf("%s: %d %q %s", path, r.code, r.out, r.errout)
 		}
 	}
+	index := run(t, "", "export", "cdxj", "--data-dir", dir, "--data-dir", dir) // each line once
+	if lines := strings.Count(index.out, "\n"); index.code != command.ExitOK || lines != 5 || strings.Count(index.out, web.URL+"/dot.png") != 1 { // the sitemap is one
+		t.Errorf("index: %d %q %s", index.code, index.out, index.errout)
+	}
 	cat(web.URL+"/dot.png").want(t, command.ExitOK, "\x89PNG\r\n\x1a\n", "")
 	cat(web.URL+"/dot.png", "--text").want(t, command.ExitError, "", "it has no text: it is image/png")
 	cat(web.URL+"/none").want(t, command.ExitError, "", "no index in "+filepath.Join(dir, "warc")+" has a capture of")

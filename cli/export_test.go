@@ -37,6 +37,12 @@ func TestExport(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 	run(t, "", "export", "cdxj", "--addr", addr, "-o", filepath.Join(file, "x")).want(t, command.ExitError, "", "not a directory")
+	missing := filepath.Join(t.TempDir(), "none")
+	for _, verb := range []string{"cdxj", "jsonl", "bulk", "wacz", "parquet"} {
+		output := filepath.Join(missing, "x.parquet")
+		run(t, "", "export", verb, "--addr", addr, "-o", output).want(t, command.ExitError, "",
+			output+" cannot be written: the folder "+missing+" does not exist: make it first")
+	}
 
 	s := httptest.NewServer(api.New(brokenNode{}, api.Options{}))
 	defer s.Close()

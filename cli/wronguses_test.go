@@ -180,6 +180,7 @@ func placeUses(w *wrongWorld) []wrongUse {
 		at(command.ExitUsage, "no such key", w.start("--cluster-key-file", "/nowhere/key"), "/nowhere/key: no such file or directory", "crawlnode keygen"),
 		at(command.ExitUsage, "a token that is none", w.ask("status", "--token-file", list), "this is no token: make one with: crawlnode keygen --role"),
 		at(command.ExitUsage, "a key where no folder is", []string{"keygen", "/nowhere/x/key"}, "make its folder first"),
+		at(command.ExitError, "an export where no folder is", w.ask("export", "cdxj", "-o", "/nowhere/x.cdxj"), "/nowhere/x.cdxj cannot be written: the folder /nowhere does not exist: make it first"),
 		at(command.ExitUsage, "no data directory to read from", []string{"cat", seed, "--data-dir", "/nowhere/data"}, "/nowhere/data", "no such file or directory"),
 	}
 }

@@ -75,6 +75,10 @@ func TestExports(t *testing.T) {
 			t.Fatalf("%q: %d, %q, %q; want %d, %q, %q", args, c, o, e, code, out, errs)
 		}
 	}
+	index := exported(t, c.nodes[0])
+	if code, out, errs := run(t, "", "export", "cdxj", "--data-dir", data, "--data-dir", data); code != 0 || out != index || errs != "" { // each line once
+		t.Errorf("the index of the data directory: %d, %q, %q; want %q", code, out, errs, index)
+	}
 	for name, from := range map[string][]string{"dir": {"--data-dir", data}, "addr": {"--addr", addr}} {
 		export := func(verb, file string, more ...string) string {
 			path := filepath.Join(base, name+file)
@@ -94,6 +98,7 @@ func TestExports(t *testing.T) {
 	}
 	wants(1, "", "is not empty", "export", "parquet", "--data-dir", data, "-o", base)
 	wants(2, "", "has no folder warc", "export", "jsonl", "--data-dir", base)
+	wants(2, "", "has no folder warc", "export", "cdxj", "--data-dir", base)
 	wants(2, "", "--rows", "export", "parquet", "-o", "x.parquet", "--rows", "0")
 }
 

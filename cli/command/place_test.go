@@ -1,6 +1,7 @@
 package command
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,7 @@ func TestPlaceOf(t *testing.T) {
 		{in("new"), in("new"), ""},
 		{in("file"), in("file"), ""},
 		{in("link"), in("file"), ""},
+		{in("none/new"), "", "the folder " + in("none") + " does not exist: make it first"},
 		{dir, "", "is a folder"},
 		{in("pipe"), "", "is a device or a pipe"},
 		{in("null"), "", "is a device or a pipe"},
@@ -39,6 +41,23 @@ func TestPlaceOf(t *testing.T) {
 		got, err := PlaceOf(c.path)
 		if got != c.want || (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
 			t.Errorf("%s: %q, %v", c.path, got, err)
+		}
+	}
+}
+
+// TestUnwritable: the error names the file that was asked for, not the one that becomes it.
+func TestUnwritable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&fs.PathError{Op: "open", Path: "/a/x.part", Err: syscall.EACCES}, "/a/x cannot be written: permission denied: give a folder that this user may write to"},
+		{&fs.PathError{Op: "open", Path: "/a/x.part", Err: syscall.ENOSPC}, "/a/x cannot be written: no space left on device"},
+		{fs.ErrClosed, "/a/x cannot be written: file already closed"},
+	} {
+		if got := Unwritable("/a/x", c.err).Error(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

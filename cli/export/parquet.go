@@ -48,6 +48,11 @@ func (v *ParquetVerb) Run(ctx context.Context, env *command.Env) int {
 	if err != nil {
 		return env.Fail(command.ExitUsage, "%v", err)
 	}
+	if strings.HasSuffix(v.Output, ".parquet") { // a file, not a folder
+		if _, err := command.PlaceOf(v.Output); err != nil {
+			return env.Fail(command.ExitError, "%v", err)
+		}
+	}
 	var sum table.Summary
 	code := v.run(ctx, env, func(ctx context.Context, src source) (err error) {
 		switch v.Table {

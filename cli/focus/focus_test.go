@@ -144,7 +144,7 @@ func TestWrongUses(t *testing.T) {
 		"another kind of file":     {&TrainVerb{Like: Sources{sql}, Unlike: Sources{"/etc/passwd"}, Output: model}, command.ExitUsage, []string{"--unlike: /etc/passwd", ".warc.gz"}},
 		"too few pages":            {&TrainVerb{Like: Sources{sql}, Unlike: Sources{few}, Output: model}, command.ExitUsage, []string{"too few pages: 3", "not of the topic", "at least 10"}},
 		"the same pages twice":     {&TrainVerb{Like: Sources{sql}, Unlike: Sources{sql}, Output: model}, command.ExitUsage, []string{"too few pages: 0"}},
-		"nowhere to write":         {&TrainVerb{Like: Sources{sql}, Unlike: Sources{folder(t, "plots", 20)}, Output: "/no/such/model"}, command.ExitStorage, []string{"--output: ", "/no/such", "can write to"}},
+		"nowhere to write":         {&TrainVerb{Like: Sources{sql}, Unlike: Sources{folder(t, "plots", 20)}, Output: "/no/such/model"}, command.ExitStorage, []string{"--output: ", "the folder /no/such does not exist: make it first"}},
 		"a page for a model":       {&ScoreVerb{Model: page}, command.ExitUsage, []string{page, "is not a model", "focus train"}},
 		"no model":                 {&ScoreVerb{Model: "/no/such"}, command.ExitUsage, []string{"/no/such", "focus train"}},
 	} {

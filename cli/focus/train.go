@@ -49,6 +49,9 @@ var errFull = errors.New("full")
 
 // Run reads the pages, learns, writes the model and says how good it is.
 func (v *TrainVerb) Run(ctx context.Context, env *command.Env) int {
+	if _, err := command.PlaceOf(v.Output); err != nil { // before hours of reading
+		return env.Fail(command.ExitStorage, "--output: %v", err)
+	}
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
 	line := command.NewProgress(env.Stderr)
@@ -65,7 +68,7 @@ func (v *TrainVerb) Run(ctx context.Context, env *command.Env) int {
 	}
 	b := m.Encode()
 	if err := write(v.Output, b); err != nil {
-		return env.Fail(command.ExitStorage, "--output: %v: give a file in a folder that this user can write to", err)
+		return env.Fail(command.ExitStorage, "--output: %v", err)
 	}
 	fmt.Fprint(env.Stdout, dropped(t), describe(m))
 	fmt.Fprintf(env.Stdout, "\nwrote %s, %s. To use it:\n  crawlnode focus score %[1]s PAGE.html\n  crawlnode crawl URL --focus %[1]s\n", plaintext.Escape(v.Output), plaintext.Bytes(int64(len(b))))
@@ -129,7 +132,7 @@ func write(path string, b []byte) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".focus-*")
 	if err != nil {
-		return err
+		return command.Unwritable(path, err)
 	}
 	_, err = f.Write(b)
 	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
