@@ -57,7 +57,7 @@ func TestCat(t *testing.T) {
 			t.Errorf("%s: %d %q %s", path, r.code, r.out, r.errout)
 		}
 	}
-	index := run(t, "", "export", "cdxj", "--data-dir", dir, "--data-dir", dir) // each line once
+	index := run(t, "", "export", "cdxj", "--data-dir", dir, "--data-dir", dir)                                                                   // each line once
 	if lines := strings.Count(index.out, "\n"); index.code != command.ExitOK || lines != 5 || strings.Count(index.out, web.URL+"/dot.png") != 1 { // the sitemap is one
 		t.Errorf("index: %d %q %s", index.code, index.out, index.errout)
 	}
