@@ -541,6 +541,43 @@ func TestAccess(t *testing.T) {
 	}
 }
 
+// TestStreamsOfAConnection: one more than maxStreams waits until another one ends.
+func TestStreamsOfAConnection(t *testing.T) {
+	t.Parallel()
+	c := dial(t, &node{}, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var end context.CancelFunc
+	for range maxStreams {
+		var one context.Context
+		if one, end = context.WithCancel(ctx); putOne(one, c) != nil {
+			t.Fatal("a stream was refused")
+		}
+	}
+	short, stop := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer stop()
+	if err := putOne(short, c); status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("one more stream: %v", err)
+	}
+	end()
+	if err := putOne(ctx, c); err != nil {
+		t.Errorf("after the end of a stream: %v", err)
+	}
+}
+
+// putOne sends a URL over a stream that lasts as long as ctx.
+func putOne(ctx context.Context, c wire.URLFrontierClient) error {
+	s, err := c.PutURLs(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.Send(discovered("http://a.example/")); err != nil {
+		return err
+	}
+	_, err = s.Recv()
+	return err
+}
+
 func TestGivenIsBounded(t *testing.T) {
 	t.Parallel()
 	g := newGiven()
