@@ -55,7 +55,7 @@ func TestToStore(t *testing.T) {
 	for _, wrong := range []struct {
 		to     toStore
 		output string
-	}{{toStore{ToEndpoint: "http://127.0.0.1:9"}, "a"}, {toStore{To: "s3://b"}, "-"}, {toStore{To: "s3://b"}, ""}, {toStore{To: "http://b"}, "a"}, {toStore{To: "s3://b", ToEndpoint: "b"}, "a"}} {
+	}{{toStore{ToEndpoint: "http://127.0.0.1:9"}, "a"}, {toStore{To: "s3://bkt"}, "-"}, {toStore{To: "s3://bkt"}, ""}, {toStore{To: "http://b"}, "a"}, {toStore{To: "s3://bkt", ToEndpoint: "b"}, "a"}} {
 		if _, err := wrong.to.openStore(wrong.output); err == nil {
 			t.Errorf("%+v to %q was taken", wrong.to, wrong.output)
 		}

@@ -2,6 +2,7 @@ package upload
 
 import (
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strings"
 )
@@ -24,6 +25,9 @@ func ParseTarget(text, endpoint string) (Target, error) {
 		return Target{}, fmt.Errorf("%q must be s3://BUCKET/PREFIX; credentials come from the environment (AWS_ACCESS_KEY_ID) or ~/.aws/credentials", text)
 	}
 	t := Target{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/")}
+	if why := wrongBucket(t.Bucket, endpoint == ""); why != "" {
+		return Target{}, fmt.Errorf("%q: the name of the bucket %s", text, why)
+	}
 	options, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return t, fmt.Errorf("%q: %w", text, err)
@@ -52,6 +56,34 @@ func ParseTarget(text, endpoint string) (Target, error) {
 	}
 	t.Endpoint, t.Plain = e.Host, e.Scheme == "http"
 	return t, nil
+}
+
+// wrongBucket says why no store has a bucket of that name, by the rules that Amazon S3 has and others follow; "": one may have it. Only some
+// others have names with an underscore.
+func wrongBucket(name string, amazon bool) string {
+	alnum := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
+	if len(name) < 3 || len(name) > 63 {
+		return fmt.Sprintf("has %d characters: it must have 3 to 63", len(name))
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case alnum(c), c == '-', c == '.', c == '_' && !amazon:
+		case c >= 'A' && c <= 'Z':
+			return "has an upper-case letter: write it in lower case"
+		default:
+			return fmt.Sprintf("has %q: it may have a to z, 0 to 9, - and .", c)
+		}
+	}
+	_, err := netip.ParseAddr(name)
+	switch {
+	case !alnum(name[0]) || !alnum(name[len(name)-1]):
+		return "must begin and end with a letter or a digit"
+	case strings.Contains(name, ".."), strings.HasPrefix(name, "xn--"):
+		return "must not have two dots in a row, nor begin with xn--"
+	case err == nil:
+		return "is an address: the store's address goes into the endpoint"
+	}
+	return ""
 }
 
 // Key is the key of a file of a node; name is folder/file.

@@ -20,15 +20,15 @@ import (
 func TestParseTarget(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"s3://b":      "{b  127.0.0.1:9 true    }",
-		"s3://b/":     "{b  127.0.0.1:9 true    }",
-		"s3://b/a/c/": "{b a/c 127.0.0.1:9 true    }",
-		"s3://b/a?region=x&lookup=dns&sse=aws:kms&kms-key=k": "{b a 127.0.0.1:9 true x dns aws:kms k}",
-		"http://b/a":            "must be s3://BUCKET/PREFIX",
-		"s3:///a":               "must be s3://BUCKET/PREFIX",
-		"s3://key:secret@b/a":   "must be s3://BUCKET/PREFIX",
-		"s3://b/a?lookup=other": "is none of",
-		"s3://b/a?acl=public":   "is none of",
+		"s3://bkt":      "{bkt  127.0.0.1:9 true    }",
+		"s3://bkt/":     "{bkt  127.0.0.1:9 true    }",
+		"s3://bkt/a/c/": "{bkt a/c 127.0.0.1:9 true    }",
+		"s3://bkt/a?region=x&lookup=dns&sse=aws:kms&kms-key=k": "{bkt a 127.0.0.1:9 true x dns aws:kms k}",
+		"http://bkt/a":            "must be s3://BUCKET/PREFIX",
+		"s3:///a":                 "must be s3://BUCKET/PREFIX",
+		"s3://key:secret@bkt/a":   "must be s3://BUCKET/PREFIX",
+		"s3://bkt/a?lookup=other": "is none of",
+		"s3://bkt/a?acl=public":   "is none of",
 	} {
 		got, err := ParseTarget(text, "http://127.0.0.1:9")
 		if err == nil && fmt.Sprint(got) != want || err != nil && !strings.Contains(err.Error(), want) {
@@ -36,7 +36,7 @@ func TestParseTarget(t *testing.T) {
 		}
 	}
 	for _, endpoint := range []string{"127.0.0.1:9", "ftp://a", "http://", "http://a/path"} {
-		if _, err := ParseTarget("s3://b", endpoint); err == nil {
+		if _, err := ParseTarget("s3://bkt", endpoint); err == nil {
 			t.Errorf("the endpoint %s was taken", endpoint)
 		}
 	}
@@ -51,6 +51,34 @@ func TestParseTarget(t *testing.T) {
 	}
 	if _, err := ParseKeep("x", func(string) (int64, error) { return 0, nil }); err == nil {
 		t.Error("x was taken")
+	}
+}
+
+// TestBucketNames: a name that no store can have is refused before anything is sent.
+func TestBucketNames(t *testing.T) {
+	t.Parallel()
+	const elsewhere = "http://127.0.0.1:9"
+	for _, c := range []struct{ name, endpoint, want string }{
+		{"a-1.b", "", ""},
+		{strings.Repeat("a", 63), "", ""},
+		{"my_bucket", elsewhere, ""},
+		{"my_bucket", "", `has '_'`},
+		{"ab", "", "3 to 63"},
+		{strings.Repeat("a", 64), elsewhere, "3 to 63"},
+		{"Bucket", elsewhere, "upper-case"},
+		{"bucket:9000", elsewhere, `has ':'`},
+		{"b%20t", elsewhere, "s3://BUCKET/PREFIX"},
+		{"büro", elsewhere, "it may have"},
+		{"-bucket", "", "begin and end"},
+		{"bucket.", elsewhere, "begin and end"},
+		{"a..b", "", "two dots"},
+		{"xn--bucket", "", "xn--"},
+		{"192.168.0.1", elsewhere, "is an address"},
+	} {
+		_, err := ParseTarget("s3://"+c.name+"/p", c.endpoint)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s at %q: %v; want %q", c.name, c.endpoint, err, c.want)
+		}
 	}
 }
 
