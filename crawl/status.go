@@ -96,11 +96,12 @@ const (
 	ReasonUploadFails     = "upload_fails"        // warn: the object store takes no files; they wait on disk
 	ReasonNoBrowser       = "no_browser"          // warn: a node takes pages as they were fetched
 	ReasonNoSandbox       = "browser_no_sandbox"  // warn: a browser runs as root, without its sandbox
+	ReasonRefused         = "addresses_refused"   // warn: a node refuses addresses that the crawl allows, for want of its own flag
 )
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails, ReasonNoBrowser, ReasonNoSandbox}
+	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails, ReasonNoBrowser, ReasonNoSandbox, ReasonRefused}
 
 // HealthReason is one problem that needs attention.
 type HealthReason struct {

@@ -120,9 +120,9 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openRenderer(); err != nil {
 		return nil, err
 	}
+	n.egress = egress.New(egress.Options{Deny: n.cfg.DenyNet, Allow: n.cfg.AllowNet, Ports: n.cfg.AllowPorts, Listeners: n.listeners(), Interfaces: n.network == nil, Settings: n.settings, Log: n.log})
 	n.openReport()
 	n.openDrain()
-	n.egress = egress.New(egress.Options{Deny: n.cfg.DenyNet, Allow: n.cfg.AllowNet, Ports: n.cfg.AllowPorts, Listeners: n.listeners(), Interfaces: n.network == nil})
 	return n, nil
 }
 

@@ -15,7 +15,7 @@ type symptom struct {
 // symptoms are the chapters in their order.
 var symptoms = []symptom{
 	{"Nothing is fetched", []string{"exit-1", "fetch-dns", "fetch-connect", "fetch-tls", "fetch-timeout", "fetch-protocol", "fetch-other", "dns_down", "keeper_silent"}},
-	{"An address is blocked", []string{"fetch-blocked_address"}},
+	{"An address is blocked", []string{"fetch-blocked_address", "addresses_refused"}},
 	{"robots.txt forbids it", []string{"skip-robots", "skip-nofollow"}},
 	{"Pages are missing", []string{"skip-out_of_scope", "skip-depth", "skip-trap", "skip-too_long", "skip-host_budget", "skip-scheme", "skip-invalid", "skip-focus", "fetch-truncated", "scope_behind", "sink_fails", "no_browser", "browser_no_sandbox"}},
 	{"The crawl is slow", []string{"domain_fails", "revisits_overdue", "bottleneck-politeness", "bottleneck-fetchers", "bottleneck-cpu", "bottleneck-dns", "bottleneck-disk", "bottleneck-handoff", "bottleneck-none", "bottleneck-nothing_due", "bottleneck-index", "bottleneck-render"}},

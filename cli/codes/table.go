@@ -110,6 +110,9 @@ var entries = []Entry{
 	{Health, "browser_no_sandbox", "Warning. The browser of a node runs without its sandbox.",
 		"The node runs as root, and Chromium refuses its sandbox then.",
 		"Run the node as another user. See [rendering.md](rendering.md#how-to-run-it-safely)."},
+	{Health, "addresses_refused", "Warning. A node fetches nothing from addresses that the crawl's `allow-net` has. Its own URLs there fail with `blocked_address`, those of other nodes do not.",
+		"The node was started without `--allow-net`, which opens its own and its peers' addresses on that node alone; the founder had it. On one machine all of loopback is such an address.",
+		"If they are meant to be crawled, start that node with the `--allow-net` that the message names. If a page only links there, nothing: the warning ends an hour after the last try. See [operations.md](operations.md#addresses)."},
 
 	{Exit, "0", "", "The work is done, or a limit that you set was reached.", "Nothing."},
 	{Exit, "1", "", "An error without a code of its own. The last lines on standard error say which: no node answers at `--addr`, for example. `crawl`: no seed could be fetched, or the servers answered without a page; a line for each says why.", "Do what the last line says."},

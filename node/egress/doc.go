@@ -5,6 +5,7 @@
 //	rules.go     Rules: what this node's own flags, its listeners and its peers forbid
 //	own.go       the addresses of this machine and of the peers
 //	nat64.go     IPv4 addresses inside IPv6 ones
+//	refusals.go  Refusal: what an operator may have left out on this node alone
 //	resolver.go  Resolver: of a host's addresses, those that may be connected to
 //	names.go     what happens to the name servers, in the log
 //
@@ -15,6 +16,6 @@
 // can never open what Rules forbid: neither a setting nor a token nor a page changes those
 // (docs/decisions/0181-denied-addresses.md).
 //
-// No goroutine; every method may be called from any. What was learnt of interfaces and translators
-// is kept behind atomic pointers.
+// No goroutine; every method may be called from any. What was learnt of interfaces, translators
+// and refusals is kept behind atomic pointers.
 package egress

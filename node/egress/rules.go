@@ -2,12 +2,14 @@ package egress
 
 import (
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"crawlnode/config"
+	"crawlnode/crawl"
 	"crawlnode/membership"
 	"crawlnode/web/fetcher"
 )
@@ -26,6 +28,9 @@ type Options struct {
 	Ports       []config.PortRange // --allow-ports
 	Listeners   []string           // host:port at which this node listens
 	Interfaces  bool               // this machine's own addresses count: not in a simulation
+
+	Settings func() *crawl.Settings // the crawl's, of the moment; nil: no refusal is told of
+	Log      *slog.Logger           // of refusals
 }
 
 // Rules are the addresses that this node never connects a fetch to. They come from its own
@@ -42,6 +47,7 @@ type Rules struct {
 	Options
 	own         atomic.Pointer[ownAddresses]
 	translators atomic.Pointer[[]netip.Prefix] // NAT64, /96 and shorter
+	refusal     atomic.Pointer[Refusal]
 }
 
 // New makes the rules.
@@ -63,6 +69,7 @@ func (r *Rules) Judge(at netip.AddrPort, snap *membership.Snapshot, seedPort fun
 	case isSensitive(addr) && !r.opensSensitive(addr):
 		return fmt.Errorf("%s is link-local or a cloud's metadata service: only this node's own --allow-net could name it", addr)
 	case own.has(addr) && !within(r.Allow, addr):
+		r.refused(addr, now)
 		return fmt.Errorf("%s is an address of this node or of a peer: only this node's own --allow-net could name it", addr)
 	}
 	if inner, ok := r.translated(addr); ok && !fetcher.IsPublic(inner) && (isSensitive(inner) || !within(r.Allow, inner)) {

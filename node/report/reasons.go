@@ -10,6 +10,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/storage"
 	"crawlnode/node/disk"
+	"crawlnode/node/egress"
 	"crawlnode/node/uploads"
 )
 
@@ -44,6 +45,9 @@ func (r *Reporter) HealthReasons() []crawl.HealthReason {
 		rs = append(rs, uploadReason(r.Name, f, r.Outputs.Uploads(time.Now()).QueuedFiles, time.Now())...)
 	}
 	rs = append(rs, r.renderReasons()...)
+	if f, refusing := r.Refusing(time.Now()); refusing {
+		rs = append(rs, refusalReason(r.Name, f))
+	}
 	if d := r.Front.Dead(); d.Err != nil && time.Since(d.Since) > deletePatience {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonNotDeleted, Since: d.Since.UTC(), Message: fmt.Sprintf(
 			"%s cannot delete %d copies that it does not use any more, about %d MiB, and goes on trying: %v; look at its disk", r.Name, d.Generations, d.Bytes>>20, d.Err)})
@@ -220,4 +224,11 @@ func uploadReason(name string, f uploads.Failure, waiting int64, now time.Time) 
 	}
 	return []crawl.HealthReason{{Code: crawl.ReasonUploadFails, Since: f.Since.UTC(), Message: fmt.Sprintf(
 		"%s cannot copy %s to the object store, and goes on trying: %v; files that wait on its disk: %d, none is removed before the store has it", name, f.File, f.Err, waiting)}}
+}
+
+// refusalReason says that this node alone refuses what the crawl allows.
+func refusalReason(name string, f egress.Refusal) crawl.HealthReason {
+	return crawl.HealthReason{Code: crawl.ReasonRefused, Since: f.Since.UTC().Truncate(time.Second), Message: fmt.Sprintf(
+		"%s fetches nothing from %s and the like, although the crawl's allow-net has it: it is an address of this node or of a peer, and the node was started without an --allow-net of its own; if it is meant to be crawled, start %s with --allow-net %s",
+		name, f.Addr, name, f.Network)}
 }

@@ -14,6 +14,7 @@ import (
 	"crawlnode/node/crawldoc"
 	"crawlnode/node/disk"
 	"crawlnode/node/dispatch"
+	"crawlnode/node/egress"
 	"crawlnode/node/finish"
 	"crawlnode/node/heartbeat"
 	"crawlnode/node/leases"
@@ -91,6 +92,7 @@ type Options struct {
 	Index     func() *crawl.IndexBlock  // nil: the index is off
 	Leased    func() leases.Counts      // to workers
 	Render    func() *crawl.RenderBlock // nil: no page is shown to a browser
+	Refusing  func(now time.Time) (egress.Refusal, bool)
 	Peers     *heartbeat.Table
 	Space     *disk.Space
 	Stalls    *disk.Stalls
