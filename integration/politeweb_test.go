@@ -21,6 +21,8 @@ type politeWeb struct {
 	hosts []*politeHost
 	doors []*politeDoor
 	dns   string // its name server
+	// also answers names that are no host's; nil: there are none.
+	also func(name string) (ip string)
 }
 
 // politeDoor is one address. It can be closed for a while.
@@ -48,6 +50,8 @@ type politeHost struct {
 type politeRequest struct {
 	host       *politeHost
 	path       string
+	method     string
+	agent      string
 	status     int // 0: the connection was reset
 	start, end time.Time
 	// hold is the instant before which the answer forbids a further request.
@@ -163,7 +167,13 @@ func (w *politeWeb) resolve(rw dns.ResponseWriter, q *dns.Msg) {
 	m.SetReply(q)
 	name := q.Question[0].Name
 	h := w.host(strings.TrimSuffix(strings.ToLower(name), "."))
+	other := ""
+	if h == nil && w.also != nil && q.Question[0].Qtype == dns.TypeA {
+		other = w.also(strings.TrimSuffix(strings.ToLower(name), "."))
+	}
 	switch {
+	case other != "":
+		m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 0}, A: net.ParseIP(other)}}
 	case h == nil:
 		m.Rcode = dns.RcodeNameError
 	case q.Question[0].Qtype == dns.TypeA:
@@ -198,7 +208,7 @@ func (h *politeHost) all() []string {
 }
 
 func (w *politeWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	q := politeRequest{path: r.URL.Path, start: time.Now()}
+	q := politeRequest{path: r.URL.Path, method: r.Method, agent: r.UserAgent(), start: time.Now()}
 	name, _, _ := strings.Cut(r.Host, ":")
 	if q.host = w.host(name); q.host == nil {
 		http.NotFound(rw, r)

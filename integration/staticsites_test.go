@@ -6,11 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -144,44 +140,15 @@ func crawlStatic(t *testing.T, s *sites, mode string) (r staticCrawl) {
 // watchBrowser adds up the processor time of the processes of a node's browser until its result is called. Some end before: they are looked at
 // often.
 func watchBrowser(t *testing.T, n *node) (used func() time.Duration) {
+	t.Helper()
 	most := map[int]time.Duration{}
-	look := func() {
-		groups := map[int]bool{}
-		for _, pid := range browsersOf(t, n) {
-			if group, err := syscall.Getpgid(pid); err == nil {
-				groups[group] = true
-			}
-		}
-		if len(groups) == 0 {
-			return
-		}
-		all, _ := filepath.Glob("/proc/[0-9]*") // the pattern is a good one
-		for _, dir := range all {
-			pid, _ := strconv.Atoi(filepath.Base(dir))
-			if group, err := syscall.Getpgid(pid); err == nil && groups[group] {
-				most[pid] = max(most[pid], cpuTime(pid))
-			}
-		}
-	}
-	ended := make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ended:
-				return
-			case <-tick.C:
-				look()
-			}
+	stop := often(t, func() {
+		for _, pid := range inGroups(groupsOf(t, n)) {
+			most[pid] = max(most[pid], cpuTime(pid))
 		}
 	})
-	stop := sync.OnceFunc(func() { close(ended); watching.Wait() })
-	t.Cleanup(stop)
 	return func() (sum time.Duration) {
 		stop()
-		look()
 		for _, d := range most {
 			sum += d
 		}

@@ -127,13 +127,14 @@ func TestHostilePages(t *testing.T) {
 		}
 	})
 	addr, udp := canary.Addr().String(), packets.LocalAddr().String()
-	replace := strings.NewReplacer("CANARY", addr, "UDP", udp)
+	host, port, _ := strings.Cut(addr, ":")
+	replace := strings.NewReplacer("CANARY", addr, "UDP", udp, "HOST", host, "PORT", port, "NUMBER", "2130706433", "REBIND", "localhost:"+port)
 
 	const timeout = 6 * time.Second
 	const slack = 15 * time.Second // for a machine that lets the test itself wait
 	p := newPool(t, Config{Timeout: timeout, MemoryBytes: 1 << 30})
 	warm(t, p)
-	for name, body := range hostilePages {
+	for name, body := range hostilePages(t) {
 		if testing.Short() && !shortPages[name] {
 			continue // minutes in all
 		}
@@ -178,33 +179,23 @@ func warm(t *testing.T, p *Pool) {
 // shortPages are those that every run shows.
 var shortPages = map[string]bool{"addresses inside": true, "WebRTC": true, "endless script": true}
 
-// hostilePages try to reach CANARY (an address of this machine), or never to end.
-var hostilePages = map[string]string{
-	"addresses inside":  `<script src=http://CANARY/a.js></script><img src=http://CANARY/><iframe src=http://CANARY/></iframe><link rel=stylesheet href=http://CANARY/c.css><script>fetch("http://CANARY/").catch(()=>0);new Image().src="http://CANARY/i"</script>`,
-	"metadata":          `<script>fetch("http://169.254.169.254/latest/meta-data/").then(r=>r.text()).then(t=>document.body.append(t))</script>`,
-	"file":              `<iframe src=file:///etc/passwd></iframe><script>location="file:///etc/passwd"</script>`,
-	"data navigation":   `<script>location="data:text/html,<img src=http://CANARY/>"</script>`,
-	"blob frame":        `<script>const f=document.createElement("iframe");f.src=URL.createObjectURL(new Blob(["<img src=http://CANARY/>"],{type:"text/html"}));document.documentElement.append(f)</script>`,
-	"web socket":        `<script>for(let i=0;i<20;i++)try{new WebSocket("ws://CANARY/")}catch(e){}</script>`,
-	"WebRTC":            `<iframe id=f></iframe><script>for(const w of [window,f.contentWindow])try{const p=new w.RTCPeerConnection({iceServers:[{urls:"stun:UDP"},{urls:"turn:CANARY?transport=tcp",username:"a",credential:"b"}]});p.createDataChannel("x");p.createOffer().then(o=>p.setLocalDescription(o))}catch(e){}</script>`,
-	"beacon":            `<a id=a href=# ping=http://CANARY/>x</a><script>navigator.sendBeacon("http://CANARY/","x");a.click()</script>`,
-	"hints":             `<link rel=prefetch href=http://CANARY/p><link rel=preconnect href=http://CANARY><link rel=dns-prefetch href=//x.test><link rel=preload as=script href=http://CANARY/l><link rel=modulepreload href=http://CANARY/m><link rel=prerender href=http://CANARY/r><script type=speculationrules>{"prefetch":[{"source":"list","urls":["http://CANARY/s"]}],"prerender":[{"source":"list","urls":["/other"]}]}</script>`,
-	"workers":           `<script>const u=URL.createObjectURL(new Blob(['fetch("http://CANARY/w");try{new WebSocket("ws://CANARY/")}catch(e){};try{importScripts("http://CANARY/i.js")}catch(e){}']));new Worker(u);try{new SharedWorker(u)}catch(e){}</script>`,
-	"service worker":    `<script>try{navigator.serviceWorker.register("/sw.js")}catch(e){}</script>`,
-	"downloads":         `<script>for(let i=0;i<50;i++){const a=document.createElement("a");a.href=URL.createObjectURL(new Blob(["x"]));a.download="f"+i;document.documentElement.append(a);a.click()}</script>`,
-	"dialogs":           `<script>delete window.alert;for(;;){alert(1);confirm(2);prompt(3);print();if(performance.now()>3000)break}onbeforeunload=e=>{e.preventDefault();return "x"}</script>`,
-	"windows":           `<iframe id=f></iframe><script>for(let i=0;i<500;i++){open("http://CANARY/"+i);try{f.contentWindow.open("http://CANARY/"+i)}catch(e){}}</script><a id=a target=_blank href=http://CANARY/>x</a><script>for(let i=0;i<100;i++)a.click()</script>`,
-	"script redirects":  `<script>setInterval(()=>{location="/r"+Math.random()},1);setInterval(()=>location.reload(),7)</script>`,
-	"refresh":           `<meta http-equiv=refresh content="0;url=http://CANARY/"><p>x`,
-	"endless script":    `<p>x<script>for(;;);</script>`,
-	"endless microtask": `<p>x<script>(function f(){Promise.resolve().then(f)})()</script>`,
-	"memory":            `<script>const a=[];setInterval(()=>{for(let i=0;i<20;i++)a.push(new Uint8Array(1<<24).fill(1))},1)</script>`,
-	"huge DOM":          `<body><script>for(let i=0;i<300000;i++)document.body.append(document.createElement("i"),"word ")</script>`,
-	"restless DOM":      `<body><script>setInterval(()=>document.body.append("x"),1)</script>`,
-	"long title":        `<script>document.title="t".repeat(1<<25)</script>`,
-	"many requests":     `<script>for(let i=0;i<5000;i++)fetch("/x"+i).catch(()=>0)</script>`,
-	"routes":            `<script>for(let i=0;i<100000;i++)try{history.pushState(0,"","/"+i)}catch(e){break}</script>`,
-	"changed builtins":  `<script>JSON.stringify=()=>{for(;;);};Document.prototype.querySelectorAll=()=>{throw 1};Array.prototype.push=()=>0</script>`,
+// hostilePages are those of testdata/hostile.txt, by name.
+func hostilePages(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/hostile.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if name, body, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && line[0] != '#' {
+			pages[name] = body
+		}
+	}
+	if len(pages) < 40 {
+		t.Fatalf("%d hostile pages", len(pages))
+	}
+	return pages
 }
 
 // The browser is killed while it shows a page: the page has an error that says so, and the next one a new browser.
