@@ -37,6 +37,9 @@ func Explain(app *kong.Application, args []string, err error) string {
 	if verb == app.Node {
 		see = "; see crawlnode --help"
 	}
+	if hint := misplaced(app, args, text); hint != "" {
+		return hint
+	}
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {
 		if hint := flagHint(verb, m[1]); hint != "" {
 			return "unknown flag " + m[1] + ": " + hint + see
@@ -44,6 +47,9 @@ func Explain(app *kong.Application, args []string, err error) string {
 		if !strings.HasPrefix(m[1], "--") {
 			return "unknown flag " + m[1] + see // the other short flags are no likely meaning
 		}
+	}
+	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && verb.Name == "start" && verb != app.Node && len(args) > 0 && args[0] == "start" {
+		return text + startHint(word) + see
 	}
 	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && len(args) > 0 && (word == args[0] || strings.HasPrefix(word, args[0]+",")) {
 		return "unexpected argument " + args[0] + verbHint(app, args[0]) + see
@@ -57,6 +63,41 @@ func Explain(app *kong.Application, args []string, err error) string {
 }
 
 var unknownFlag = regexp.MustCompile(`^unknown flag (--?[^ ,]+)`)
+
+// beforeVerb is what the parser says of a flag before a verb, which it takes for one of the default verb.
+var beforeVerb = regexp.MustCompile(`^(?:flag (--?[^ ]+) applies to the default command|unknown flag (--?[^ ,]+))`)
+
+// misplaced says where a flag that stands before its verb belongs; "": nothing of that kind is wrong.
+func misplaced(app *kong.Application, args []string, text string) string {
+	m := beforeVerb.FindStringSubmatch(text)
+	if m == nil || len(args) == 0 || !strings.HasPrefix(args[0], "-") {
+		return ""
+	}
+	i := slices.IndexFunc(args, func(a string) bool {
+		return slices.ContainsFunc(app.Children, func(n *kong.Node) bool { return n.Name == a })
+	})
+	if i < 0 {
+		return ""
+	}
+	verb, flag := verbOf(app, args[i:]), m[1]+m[2]
+	for _, group := range verb.AllFlags(false) {
+		if slices.ContainsFunc(group, func(f *kong.Flag) bool { return "--"+f.Name == flag || f.Short != 0 && "-"+string(f.Short) == flag }) {
+			return "flag " + flag + " stands before the verb: write it behind, as " + verb.FullPath() + " " + flag + "; see " + verb.FullPath() + " --help"
+		}
+	}
+	if m[1] == "" {
+		return "" // it may be a flag of another tool
+	}
+	return verb.FullPath() + " has no flag " + flag + "; see " + verb.FullPath() + " --help"
+}
+
+// startHint is what an argument of start may mean, which takes none.
+func startHint(word string) string {
+	if strings.Contains(word, "://") {
+		return ": to crawl it: crawlnode crawl " + config.InShell(word) + ", or --seed " + config.InShell(word)
+	}
+	return ": --name " + config.InShell(word) + " names the node"
+}
 
 // verbOf is the verb that the arguments name, as far as it is one.
 func verbOf(app *kong.Application, args []string) *kong.Node {
