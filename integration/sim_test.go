@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,14 +106,14 @@ func (c simTrial) run(t *testing.T, had *shares) {
 	for i := range numbers {
 		numbers[i] = i
 	}
-	out, ok := c.try(t, numbers)
+	out, ok := c.try(t, numbers, c.logs(t))
 	if c.name == "" {
 		had.note(out)
 	}
 	if ok {
 		return
 	}
-	t.Errorf("%v fails:\n%s", c, simDigest(out))
+	t.Errorf("%v fails, and the nodes' logs are in %s:\n%s", c, c.logs(t), simDigest(out))
 	least, out := c.shrink(t, numbers, out)
 	t.Logf("the least schedule found has %d of %d faults:\n%s\n%s", len(least), len(numbers), c.describe(t, least), simDigest(out))
 	t.Logf("repeat with: %v SIM_FAULTS=%s go test -run '^TestSimSeed$' -count=20 -v ./integration", c, numbersOf(least))
@@ -208,14 +209,24 @@ func seedTimeout() time.Duration {
 
 // try runs some of a schedule's faults in a process of its own. One thread is
 // enough for it, since the others run as many more.
-func (c simTrial) try(t *testing.T, numbers []int) (out string, ok bool) {
+func (c simTrial) try(t *testing.T, numbers []int, logs string) (out string, ok bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), seedTimeout()+10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestSimSeed$", "-test.v", "-test.timeout="+seedTimeout().String())
-	cmd.Env = append(os.Environ(), fmt.Sprint("SIM_SEED=", c.seed), "SIM_CASE="+c.name, "SIM_FAULTS="+numbersOf(numbers), "GOMAXPROCS=1")
+	cmd.Env = append(os.Environ(), fmt.Sprint("SIM_SEED=", c.seed), "SIM_CASE="+c.name, "SIM_FAULTS="+numbersOf(numbers), "GOMAXPROCS=1", "SIM_LOGS="+logs)
 	b, err := cmd.CombinedOutput()
 	return string(b), err == nil
+}
+
+// logs is the folder for the nodes' logs of the whole schedule, should it fail: a fault that is met once in many runs must leave a trace.
+func (c simTrial) logs(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", "bin", "tests", fmt.Sprintf("sim-%d%s", c.seed, c.name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // simDigest cuts the nodes' logs away and keeps the simulation's own output, and the beginning of a
@@ -261,7 +272,7 @@ func (c simTrial) shrink(t *testing.T, numbers []int, out string) ([]int, string
 			if runs++; runs > shrinkRuns || time.Now().After(end) {
 				return false
 			}
-			if o, ok := c.try(t, some); !ok {
+			if o, ok := c.try(t, some, ""); !ok {
 				out = o
 				return true
 			}

@@ -83,7 +83,8 @@ func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
 	if report, err := addSeed(s.members[s.names[len(s.names)-1]].life, s.web.root()); err != nil || report.Accepted+report.Duplicates != 1 {
 		t.Errorf("seeding: %+v, %v", report, err)
 	}
-	s.note("%q, %d hosts, %d pages, links of %v to %v", plan.traits(), len(s.web.hosts), s.web.size(), plan.sound.Delay, plan.sound.Delay+plan.sound.Jitter)
+	s.note("%q, %d hosts, %d pages, links of %v to %v; the web's clock is at %s", plan.traits(), len(s.web.hosts), s.web.size(), plan.sound.Delay, plan.sound.Delay+plan.sound.Jitter,
+		s.began.Format("04:05.000"))
 	s.run(plan.faults)
 	s.calm()
 	s.converges()
@@ -143,10 +144,16 @@ func (s *simulation) converged(within time.Duration, members int) bool {
 // logs writes the nodes' logs, for debugging a failure: whole files into the folder SIM_LOGS, else
 // their ends here.
 func (s *simulation) logs() {
+	dir := os.Getenv("SIM_LOGS")
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			s.t.Error(err)
+		}
+	}
 	for _, name := range s.names {
 		for i, l := range s.members[name].lives {
 			text := l.log.String()
-			if dir := os.Getenv("SIM_LOGS"); dir != "" {
+			if dir != "" {
 				if err := os.WriteFile(fmt.Sprintf("%s/%s-%d.log", dir, name, i+1), []byte(text), 0o644); err != nil {
 					s.t.Error(err)
 				}
