@@ -142,10 +142,6 @@ func (s *server) addFound(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), seedsTimeout)
 	defer cancel()
-	if err := s.checkCrawlID(ctx, doc.CrawlID); err != nil {
-		s.fail(w, r, err)
-		return
-	}
 	report, err := s.backend.AddFound(ctx, doc)
 	if err != nil {
 		if !errors.Is(err, crawl.ErrRefused) {
@@ -157,25 +153,6 @@ func (s *server) addFound(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusAccepted)
 	_ = json.NewEncoder(w).Encode(report) // the client has gone
-}
-
-// onlyCrawl is an id of the crawl of any cluster, as the URLFrontier protocol calls it.
-const onlyCrawl = "DEFAULT"
-
-// checkCrawlID refuses URLs that are meant for another crawl: they would become part of this one.
-func (s *server) checkCrawlID(ctx context.Context, id string) error {
-	if id == "" || id == onlyCrawl {
-		return nil
-	}
-	st, err := s.backend.Status(ctx, true)
-	if err != nil {
-		return fmt.Errorf("the crawl's id was not compared, send the URLs again: %w", err)
-	}
-	if id == st.Cluster.Name {
-		return nil
-	}
-	return &crawl.FieldErrors{Fields: []crawl.FieldError{{Field: "crawl_id", Detail: fmt.Sprintf("%q is not a crawl of this cluster, which has one: leave crawl_id out, or write %s or the cluster's name, %s",
-		plaintext.Cut(id), onlyCrawl, st.Cluster.Name)}}}
 }
 
 // readDocument reads a JSON body; false: it has answered.

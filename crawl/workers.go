@@ -149,7 +149,7 @@ func (r *ResultsReport) Add(o ResultsReport) {
 // FoundURLs is the body of POST /api/v1/frontier/urls.
 type FoundURLs struct {
 	URLs []FoundURL `json:"urls"`
-	// CrawlID names the cluster's one crawl: empty, DEFAULT or the cluster's name. Any other is refused.
+	// CrawlID is accepted and not used: a cluster has one crawl.
 	CrawlID string `json:"crawl_id,omitempty"`
 }
 
