@@ -25,6 +25,7 @@ type browser struct {
 	mu     sync.Mutex // guards what follows
 	group  int        // of its processes; 0 before it has started
 	killed bool
+	lost   <-chan struct{} // closed when the connection to it has dropped; nil before it has started
 
 	users, pages int  // guarded by the pool's lock
 	worn         bool // takes no more pages; guarded by the pool's lock
@@ -78,6 +79,7 @@ func (b *browser) ensure() error {
 			return
 		}
 		b.mu.Lock()
+		b.lost = chromedp.FromContext(ctx).Browser.LostConnection
 		b.group = chromedp.FromContext(ctx).Browser.Process().Pid
 		b.mu.Unlock()
 		b.watch.Go(b.watchMemory)
@@ -124,8 +126,13 @@ func (b *browser) kill() {
 // dead reports whether the browser takes no more pages: killed, not started, or ended by itself.
 func (b *browser) dead() bool {
 	b.mu.Lock()
-	killed := b.killed
+	killed, lost := b.killed, b.lost
 	b.mu.Unlock()
+	select {
+	case <-lost:
+		return true // its context ends a moment later
+	default:
+	}
 	return killed || b.err != nil || b.ctx != nil && b.ctx.Err() != nil
 }
 
