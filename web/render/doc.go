@@ -20,8 +20,8 @@
 //
 // # Limits
 //
-// [Pool.Render] returns within [Config.Timeout] plus [Grace]. At the time-out the page is read as it
-// is; a page that cannot be read any more (an endless script) is [ErrTimeout]. The links, the text, the DOM,
+// [Pool.Render] returns within [Config.Timeout] plus [Grace], after the start of the browser if the page has
+// waited for it: that has a limit of its own, half a minute. At the time-out the page is read as it is; a page that cannot be read any more (an endless script) is [ErrTimeout]. The links, the text, the DOM,
 // the requests and the bytes of a page have limits of their own (limits.go).
 //
 // # What is left behind

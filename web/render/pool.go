@@ -85,7 +85,7 @@ func (p *Pool) Stats() Stats {
 }
 
 // Render shows page to the browser. It waits for a slot as long as ctx lasts, and then returns within
-// the time-out plus Grace. An error is ErrTimeout, ErrBrowser, ErrClosed or that of ctx.
+// the time-out plus Grace; a page for which the browser starts, or which waits for that, has its time from then on. An error is ErrTimeout, ErrBrowser, ErrClosed or that of ctx.
 //
 // Once ctx is done it returns at once, however long the browser takes to start or to close the page's tab: the slot is free after
 // that. So the bytes of page must not change later, and fetcher may still be called, with a context that is done.
@@ -108,9 +108,7 @@ func (p *Pool) Render(ctx context.Context, page Page, fetcher Fetcher) (Result, 
 	go func() { // Close waits for it
 		defer p.ended.Done()
 		defer func() { <-p.slots }()
-		begin := time.Now()
 		result, healthy, err := b.render(ctx, p.cfg.Timeout, page, fetcher)
-		result.Duration = time.Since(begin)
 		last := p.give(b, healthy)
 		if ctx.Err() == nil {
 			p.count(result, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -43,6 +44,36 @@ func TestBrowserNeverReady(t *testing.T) {
 		}
 	case <-time.After(patience):
 		t.Fatal("the page waits for ever")
+	}
+}
+
+// A browser that starts for longer than a page may take is not ended for that: here it has the time to end by itself, and to say why.
+func TestSlowStart(t *testing.T) {
+	t.Parallel()
+	p, err := New(pretender(t, "sleep 3; echo missing library >&2; exit 1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := p.Render(t.Context(), htmlPage("x"), &site{}); !errors.Is(err, ErrNotStarted) || !strings.Contains(err.Error(), "missing library") {
+		t.Errorf("the error is %v, want the browser's own reason", err)
+	}
+}
+
+// The time of a page begins when the browser has started, also for one that waits for the start that another page has asked for.
+func TestTimeBeginsAfterTheStart(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(Config{}, "")
+	starting, started := make(chan struct{}), make(chan time.Time, 1)
+	go b.start.Do(func() {
+		close(starting)
+		time.Sleep(50 * time.Millisecond) // what a start takes
+		started <- time.Now()
+	})
+	<-starting
+	end, err := b.begin(time.Second)
+	if at := <-started; err != nil || end.Before(at.Add(time.Second)) {
+		t.Errorf("the time is over %v after the start, %v; want at least a second", end.Sub(at), err)
 	}
 }
 

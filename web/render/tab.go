@@ -37,15 +37,24 @@ type tab struct {
 	routes   []string // of scripts, and navigations that were aborted
 }
 
-// render shows one page. It returns within the time-out plus Grace. A browser that is not healthy has
-// to be killed.
-func (b *browser) render(parent context.Context, timeout time.Duration, p Page, fetcher Fetcher) (result Result, healthy bool, err error) {
-	end := time.Now().Add(timeout)
-	abort := time.AfterFunc(timeout+readTime, b.kill) // a call that does not return ends with the browser
-	defer abort.Stop()
+// begin starts the browser if need be, and returns when the page's time will be over: it begins now, however long the start took.
+func (b *browser) begin(timeout time.Duration) (end time.Time, err error) {
 	if err := b.ensure(); err != nil {
+		return time.Time{}, err
+	}
+	return time.Now().Add(timeout), nil
+}
+
+// render shows one page. It returns within the time-out plus Grace, after the start of the browser. A browser that is not healthy
+// has to be killed.
+func (b *browser) render(parent context.Context, timeout time.Duration, p Page, fetcher Fetcher) (result Result, healthy bool, err error) {
+	end, err := b.begin(timeout)
+	if err != nil {
 		return Result{}, false, err
 	}
+	abort := time.AfterFunc(time.Until(end)+readTime, b.kill) // a call that does not return ends with the browser
+	defer abort.Stop()
+	defer func() { result.Duration = timeout - time.Until(end) }()
 	if parent.Err() != nil { // it was taken back while the browser started
 		return Result{}, !b.dead(), parent.Err()
 	}

@@ -54,14 +54,14 @@ type Result struct {
 	DOM        string // the document as HTML, UTF-8
 	Text       string // what a reader sees: innerText
 	Title      string
-	Canonical  string   // "" without one
-	Links      []string // absolute: anchors first, then routes and navigations, each once
-	Screenshot []byte   // PNG, when it was asked for
-	Requests   int      // that the Fetcher answered
-	Refused    int      // requests, frames and navigations that were refused
-	Truncated  bool     // a limit left something out
-	TimedOut   bool     // read at the time-out, not when the page was quiet
-	Duration   time.Duration
+	Canonical  string        // "" without one
+	Links      []string      // absolute: anchors first, then routes and navigations, each once
+	Screenshot []byte        // PNG, when it was asked for
+	Requests   int           // that the Fetcher answered
+	Refused    int           // requests, frames and navigations that were refused
+	Truncated  bool          // a limit left something out
+	TimedOut   bool          // read at the time-out, not when the page was quiet
+	Duration   time.Duration // without the start of the browser
 }
 
 // Config is what a pool needs. The zero value of a number is its default.
@@ -73,7 +73,7 @@ type Config struct {
 	MemoryBytes     int64         // of all processes of the browser; default 1 GiB
 	PagesPerBrowser int           // default 200
 
-	startTime time.Duration // bounds the start of a browser; default 30 s. It counts against the time-out of the first page
+	startTime time.Duration // bounds the start of a browser; default 30 s. No page's time-out includes it
 }
 
 func (c Config) withDefaults() Config {
