@@ -1,64 +1,14 @@
 package simweb
 
 import (
-	"bytes"
-	"compress/flate"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"strconv"
 )
 
-const (
-	fillerBlocks = 64
-	fillerSize   = 2048
-)
-
-// filler is text made once, in blocks, so that a page only needs copying. Each block is also kept
-// compressed: pieces of a deflate stream that end on a byte boundary and refer only to themselves
-// can be joined like text.
-type filler struct {
-	words  []string
-	text   [fillerBlocks][]byte // a paragraph of fillerSize bytes
-	packed [fillerBlocks][]byte // the same as non-final deflate blocks
-}
-
-func newFiller(seed uint64) *filler {
-	f := &filler{}
-	state := seed
-	next := func(n uint64) uint64 { state = mix(state); return state >> 16 % n }
-	words := make([]string, 3000)
-	f.words = words
-	for i := range words {
-		var word []byte
-		for range 2 + next(3) {
-			word = append(word, "bcdfghklmnprstvz"[next(16)], "aeiou"[next(5)])
-		}
-		words[i] = string(word)
-	}
-	for i := range f.text {
-		b := []byte("<p>")
-		for len(b) < fillerSize-5 {
-			b = append(append(b, words[next(uint64(len(words)))]...), ' ')
-		}
-		f.text[i] = append(b[:fillerSize-5], "</p>\n"...)
-		f.packed[i] = packed(f.text[i])
-	}
-	return f
-}
-
-// packed compresses text into deflate blocks that end on a byte boundary.
-func packed(text []byte) []byte {
-	var out bytes.Buffer
-	z, err := flate.NewWriter(&out, flate.DefaultCompression)
-	if err != nil {
-		panic("BUG: simweb: " + err.Error())
-	}
-	// A bytes.Buffer does not fail.
-	_, _ = z.Write(text)
-	_ = z.Flush()
-	return out.Bytes()
-}
+// fillerSize is the length of a block of filler.
+const fillerSize = 2048
 
 // charset is a page's encoding with a few words in it.
 type charset struct {
@@ -152,7 +102,7 @@ const bodyEnd = "</body></html>\n"
 
 // appendPlain appends head, filler up to the page's size, and the end.
 func (w *Web) appendPlain(b []byte, page uint32, held version) []byte {
-	w.eachBlock(page, held, w.cfg.PageBytes-len(b)-len(bodyEnd), func(block, n int) {
+	w.eachBlock(page, held, w.pageBytes(page)-len(b)-len(bodyEnd), func(block, n int) {
 		b = append(b, w.filler.text[block][:n]...)
 	})
 	return append(b, bodyEnd...)
@@ -169,7 +119,7 @@ func (w *Web) appendGzip(dst, head []byte, page uint32, held version) []byte {
 	}
 	count(head)
 	dst = appendStored(dst, head)
-	w.eachBlock(page, held, w.cfg.PageBytes-len(head)-len(bodyEnd), func(block, n int) {
+	w.eachBlock(page, held, w.pageBytes(page)-len(head)-len(bodyEnd), func(block, n int) {
 		text := w.filler.text[block][:n]
 		count(text)
 		if n == fillerSize {
@@ -207,7 +157,7 @@ func (w *Web) eachBlock(page uint32, held version, room int, f func(block, n int
 	}
 	for room > 0 {
 		n := min(room, fillerSize)
-		f(int(r%fillerBlocks), n)
+		f(int(r%uint64(len(w.filler.text))), n)
 		r = mix(r)
 		room -= n
 	}

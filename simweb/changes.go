@@ -295,6 +295,11 @@ func (d *draws) poisson(mean float64) (n int) {
 	return n
 }
 
+// normal draws from the normal distribution of mean 0 and deviation 1 (Box and Muller 1958).
+func (d *draws) normal() float64 {
+	return math.Sqrt(-2*math.Log(1-d.unit())) * math.Cos(2*math.Pi*d.unit())
+}
+
 // gamma draws from the gamma distribution of a shape and the mean 1 (Marsaglia and Tsang 2000).
 func (d *draws) gamma(shape float64) float64 {
 	boost := 1.0
@@ -305,8 +310,7 @@ func (d *draws) gamma(shape float64) float64 {
 	}
 	a := k - 1.0/3
 	for {
-		// A normal draw (Box and Muller 1958).
-		x := math.Sqrt(-2*math.Log(1-d.unit())) * math.Cos(2*math.Pi*d.unit())
+		x := d.normal()
 		v := 1 + x/math.Sqrt(9*a)
 		if v <= 0 {
 			continue

@@ -28,6 +28,12 @@ type Config struct {
 	// PageBytes is the size of a page before compression (default 20,000). A
 	// page whose links need more is longer.
 	PageBytes int
+	// SizeSpread makes sizes differ: the deviation of the logarithm of a page's size, whose median is
+	// then PageBytes; a page is at most 16 times smaller or larger. 0: all are of one size.
+	SizeSpread float64
+	// NaturalText makes sentences of 20,000 words that are as frequent as those of a language (Zipf's law), in place of
+	// 3,000 words that are all as frequent, which compress less than texts do.
+	NaturalText bool
 	// Domain is the last part of every host name (default "sim.test").
 	Domain string
 	// SeedHosts is the number of hosts whose start page is in Seeds (default
@@ -156,6 +162,9 @@ func (c Config) validate() error {
 	atLeast("PagesPerHost", c.PagesPerHost, 1)
 	atLeast("LinksPerPage", c.LinksPerPage, 1)
 	atLeast("PageBytes", c.PageBytes, 1)
+	if !(c.SizeSpread >= 0 && c.SizeSpread <= maxSizeSpread) {
+		errs = append(errs, fmt.Errorf("config: SizeSpread is %v, must be from 0 to %v", c.SizeSpread, maxSizeSpread))
+	}
 	atLeast("SeedHosts", c.SeedHosts, 1)
 	atLeast("Addrs", c.Addrs, 1)
 	atLeast("TrapPages", c.TrapPages, 0)

@@ -1,10 +1,13 @@
 package simweb
 
 import (
+	"bytes"
 	"net"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // buffers holds one request's scratch space.
@@ -12,6 +15,7 @@ type buffers struct {
 	links []uint32
 	head  []byte
 	body  []byte
+	zip   *gzip.Writer // nil until it is needed
 }
 
 // answer is an answer before it is sent.
@@ -167,8 +171,7 @@ func (w *Web) finalAnswer(v *visit, r *http.Request, buf *buffers) answer {
 	buf.head = w.appendNews(buf.head, v)
 	if w.quirk(v.page, saltGzip, w.cfg.Gzip) && acceptsGzip(r.Header.Get("Accept-Encoding")) {
 		a.set("Content-Encoding", "gzip")
-		buf.body = w.appendGzip(buf.body[:0], buf.head, v.page, v.held)
-		a.body = buf.body
+		a.body = w.zipped(buf, v)
 	} else {
 		buf.head = w.appendPlain(buf.head, v.page, v.held)
 		a.body = buf.head
@@ -178,6 +181,25 @@ func (w *Web) finalAnswer(v *visit, r *http.Request, buf *buffers) answer {
 		w.condition(&a, v, r)
 	}
 	return a
+}
+
+// zipped is a page's body, of which buf has the head, as a gzip file. Natural text is one stream of deflate, as servers send it
+// (wget2 1.99 crashes on long bodies that were joined); it costs the server a hundred times as much.
+func (w *Web) zipped(buf *buffers, v *visit) []byte {
+	if !w.cfg.NaturalText {
+		buf.body = w.appendGzip(buf.body[:0], buf.head, v.page, v.held)
+		return buf.body
+	}
+	buf.head = w.appendPlain(buf.head, v.page, v.held)
+	out := bytes.NewBuffer(buf.body[:0])
+	if buf.zip == nil {
+		buf.zip, _ = gzip.NewWriterLevel(out, gzip.BestSpeed) // fails with an unknown level
+	}
+	buf.zip.Reset(out)
+	_, _ = buf.zip.Write(buf.head) // a bytes.Buffer does not fail
+	_ = buf.zip.Close()            // as above
+	buf.body = out.Bytes()
+	return buf.body
 }
 
 // goneAnswer is the answer of a page that has gone away.

@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -19,7 +20,7 @@ import (
 const certified = 30 * 24 * time.Hour
 
 // certify makes an authority and, signed by it, a certificate for all names of the
-// web. The authority's key is forgotten. Keys are the only thing of a web that
+// web, and for its address, which is what wget2 believes a proxy of https to be called. The authority's key is forgotten. Keys are the only thing of a web that
 // its seed does not decide.
 func (s *Server) certify() error {
 	now := time.Now()
@@ -41,7 +42,7 @@ func (s *Server) certify() error {
 		return err
 	}
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: s.web.cfg.Domain}, DNSNames: []string{"*." + s.web.cfg.Domain},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: s.web.cfg.Domain}, DNSNames: []string{"*." + s.web.cfg.Domain}, IPAddresses: []net.IP{s.web.base.AsSlice()},
 		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}

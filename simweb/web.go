@@ -75,7 +75,7 @@ func New(c Config) (*Web, error) {
 	w.fanout = max(2, uint32(c.LinksPerPage)*7/40)
 	w.layOut()
 	w.hang()
-	w.filler = newFiller(c.Seed)
+	w.filler = newFiller(c.Seed, c.NaturalText)
 	w.judge = newJudge(len(w.hosts), w.pages)
 	if c.Changes.on() {
 		w.judge.visits, w.judge.changing = make([][]logged, w.pages), c.Changes.Start
@@ -223,6 +223,7 @@ const (
 	saltLastmods
 	saltAges
 	saltSecond
+	saltSize
 )
 
 // random is the web's only source of chance: a hash of the seed, what is drawn

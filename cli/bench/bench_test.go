@@ -36,6 +36,7 @@ func TestVariants(t *testing.T) {
 		{against: "replication=1,store=none", nodes: 3, args: "--replication 2 --delay=1s --replication=1 --store=none"},
 		{against: "bare=true", nodes: 3, args: "--bare --delay=1s"},
 		{against: "tls=true,conn-requests=5", nodes: 3, args: "--tls=true --agent crawlnode --http1=false --conn-requests 5"},
+		{against: "gzip=900", nodes: 3, args: "--gzip 900"},
 		{against: other, nodes: 3, args: "--delay=1s", executable: other},
 		{against: equals, nodes: 3, args: "--delay=1s", executable: equals},
 		{against: "upload=s3://bucket/prefix,delay=2s", nodes: 3, args: "--delay=1s --upload=s3://bucket/prefix --delay=2s"},
@@ -70,6 +71,27 @@ func TestVariants(t *testing.T) {
 		}
 		if !slices.Equal(own.Set, []string{"delay=1s"}) || own.Nodes != 3 || own.TLS {
 			t.Errorf("against %s has changed what it is compared with: %+v", c.against, own)
+		}
+	}
+}
+
+// wget2 loses pages on connections of HTTP/2 that end, so nothing could be compared.
+func TestWgetNeedsHTTP1OnShortConnections(t *testing.T) {
+	t.Parallel()
+	v := variant{webWire: webWire{TLS: true, ConnRequests: 5}}
+	if _, err := v.wget2(); err == nil || !strings.Contains(err.Error(), "--http1") {
+		t.Errorf("error %v, want one that names --http1", err)
+	}
+}
+
+// What the flags say of a web is what its process is told.
+func TestWebFlags(t *testing.T) {
+	t.Parallel()
+	s := webSize{SizeSpread: 1.3, NaturalText: true, Gzip: 900}
+	args := strings.Join(s.args(), " ")
+	for _, want := range []string{"--size-spread 1.3", "--natural-text=true", "--gzip 900"} {
+		if !strings.Contains(args, want) {
+			t.Errorf("arguments %q lack %q", args, want)
 		}
 	}
 }

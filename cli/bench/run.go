@@ -25,6 +25,8 @@ type run struct {
 	what     *variant
 	web      webAddresses
 	nodes    []*process.Node
+
+	authority string // the file with the certificate of a web of https, or ""
 }
 
 // measure runs a web and a crawler on it, ends both, and fails when not all was
@@ -82,14 +84,14 @@ func (r *measurement) judged(report *simweb.Report) {
 	r.Connections, r.Handshakes, r.Resumed, r.HTTP2 = report.Connections, report.Handshakes, report.Resumed, report.HTTP2
 }
 
-// trust lets the nodes trust the authority of a web of https.
+// trust lets the crawler trust the authority of a web of https.
 func (b *run) trust() error {
 	if b.web.Authority == "" {
 		return nil
 	}
-	path := filepath.Join(b.launcher.Dir, "authority.pem")
-	b.launcher.Variables = append(b.launcher.Variables, "SSL_CERT_FILE="+path)
-	return os.WriteFile(path, []byte(b.web.Authority), 0o644)
+	b.authority = filepath.Join(b.launcher.Dir, "authority.pem")
+	b.launcher.Variables = append(b.launcher.Variables, "SSL_CERT_FILE="+b.authority)
+	return os.WriteFile(b.authority, []byte(b.web.Authority), 0o644)
 }
 
 // runNodes starts the nodes, lets them crawl, and ends the first, which may be

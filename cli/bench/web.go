@@ -16,12 +16,15 @@ import (
 
 // webSize is the shape of a synthetic web.
 type webSize struct {
-	WebSeed      uint64 `name:"seed" group:"scope" placeholder:"N" default:"1" help:"Chooses the web."`
-	Hosts        int    `group:"scope" placeholder:"N" default:"200" help:"Hosts."`
-	PagesPerHost int    `group:"scope" placeholder:"N" default:"50" help:"Mean number of pages of a host."`
-	Even         bool   `group:"scope" help:"All hosts are of one size, not by a power law."`
-	Links        int    `group:"scope" placeholder:"N" default:"40" help:"Links on a page."`
-	PageBytes    int    `group:"scope" placeholder:"N" default:"20000" help:"Bytes of a page."`
+	WebSeed      uint64  `name:"seed" group:"scope" placeholder:"N" default:"1" help:"Chooses the web."`
+	Hosts        int     `group:"scope" placeholder:"N" default:"200" help:"Hosts."`
+	PagesPerHost int     `group:"scope" placeholder:"N" default:"50" help:"Mean number of pages of a host."`
+	Even         bool    `group:"scope" help:"All hosts are of one size, not by a power law."`
+	Links        int     `group:"scope" placeholder:"N" default:"40" help:"Links on a page."`
+	PageBytes    int     `group:"scope" placeholder:"N" default:"20000" help:"Bytes of a page."`
+	SizeSpread   float64 `group:"scope" placeholder:"N" default:"0" help:"Deviation of the logarithm of the pages' sizes, whose median is then --page-bytes; 0: all are of one size."`
+	NaturalText  bool    `group:"scope" help:"Words are as frequent as those of a language, so that pages compress as texts do."`
+	Gzip         int     `group:"scope" placeholder:"N" default:"0" help:"Pages in a thousand that are sent compressed to clients that accept it."`
 }
 
 // webWire is how a synthetic web is reached.
@@ -129,6 +132,7 @@ func endsByItself(stdin io.Reader) bool {
 func (v *WebVerb) config() simweb.Config {
 	c := simweb.Config{
 		Seed: v.WebSeed, Hosts: v.Hosts, PagesPerHost: v.PagesPerHost, LinksPerPage: v.Links, PageBytes: v.PageBytes,
+		SizeSpread: v.SizeSpread, NaturalText: v.NaturalText, Gzip: v.Gzip,
 		Addrs: v.Addrs, Latency: v.Latency, TLS: v.TLS, HTTP1: v.HTTP1, ConnRequests: v.ConnRequests, Agent: v.Agent,
 		DNSPort: int(v.DNSPort), Delay: v.Delay,
 	}
@@ -143,6 +147,7 @@ func (s *webSize) args() []string {
 	return []string{
 		"--seed", strconv.FormatUint(s.WebSeed, 10), "--hosts", strconv.Itoa(s.Hosts), "--pages-per-host", strconv.Itoa(s.PagesPerHost),
 		"--links", strconv.Itoa(s.Links), "--page-bytes", strconv.Itoa(s.PageBytes), "--even=" + strconv.FormatBool(s.Even),
+		"--size-spread", strconv.FormatFloat(s.SizeSpread, 'g', -1, 64), "--natural-text=" + strconv.FormatBool(s.NaturalText), "--gzip", strconv.Itoa(s.Gzip),
 	}
 }
 

@@ -16,7 +16,8 @@ const wgetThreads = 10
 
 // runWget lets wget2 fetch the web, recursively, with robots.txt and its other
 // defaults. The web is its proxy, since it cannot ask another name server; the
-// connections are those it would have to the hosts. Its processor time is that of
+// connections are those it would have to the hosts: with https version 1.99 sends
+// a proxy no CONNECT, and shakes hands with it at once. Its processor time is that of
 // its whole life. The number of pages is left to the web.
 //
 // Its files go to memory: 20,000 files in the folders of a disk that still digests
@@ -33,10 +34,15 @@ func (b *run) runWget(ctx context.Context) (result measurement, err error) {
 	}
 	defer os.RemoveAll(files)
 	began := time.Now()
-	p, err := b.launcher.Start("wget2", nil, nil,
-		"--no-config", "--quiet", "--recursive", "--level=0", "--span-hosts", "--domains="+b.web.Domain, "--tries=1",
-		"--http-proxy=http://"+b.web.HTTP, "--max-threads="+strconv.Itoa(wgetThreads),
-		"--directory-prefix="+files, "--input-file="+seeds)
+	args := []string{
+		"--no-config", "--quiet", "--recursive", "--level=0", "--span-hosts", "--domains=" + b.web.Domain, "--tries=1",
+		"--http-proxy=http://" + b.web.HTTP, "--max-threads=" + strconv.Itoa(wgetThreads),
+		"--directory-prefix=" + files, "--input-file=" + seeds,
+	}
+	if b.authority != "" { // no files in the home directory
+		args = append(args, "--https-proxy=http://"+b.web.HTTP, "--ca-certificate="+b.authority, "--no-hsts", "--no-hpkp", "--no-ocsp")
+	}
+	p, err := b.launcher.Start("wget2", nil, nil, args...)
 	if err != nil {
 		return result, err
 	}
