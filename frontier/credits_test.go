@@ -127,7 +127,9 @@ func (w *cashWorld) step() {
 		}
 	case k < 95:
 		w.move(p)
-	case k < 97:
+	case k < 96:
+		w.older(p)
+	case k < 98:
 		w.r = w.r.crash(w.reopen, commit.Options{})
 		w.r.Limits = w.limits
 	default:
@@ -157,10 +159,11 @@ type cashCount struct {
 	outbox          []cash.CreditEntry
 	log             int
 	in              map[importance.URL]importance.Account
+	links           map[importance.URL]int
 }
 
 func countCash(f *Frontier, p crawl.Partition) (c cashCount, err error) {
-	c.inbox, c.in = map[crawl.Partition]uint64{}, map[importance.URL]importance.Account{}
+	c.inbox, c.in, c.links = map[crawl.Partition]uint64{}, map[importance.URL]importance.Account{}, map[importance.URL]int{}
 	v, err := f.w.Read(p)
 	if err != nil {
 		return c, err
@@ -195,9 +198,16 @@ func countCash(f *Frontier, p crawl.Partition) (c cashCount, err error) {
 				c.in[u] = a
 			})
 		case layout.CashLog:
-			c.log++
+			number, _ := layout.ParseCashKey(rel, layout.CashLog)
 			var e layout.CashLogEntry
 			e, err = layout.DecodeCashLog(value)
+			if v := e.Visit; v != nil && c.in[v.URL].At == number {
+				c.links[v.URL] = len(v.Links)
+				break
+			}
+			if c.log++; number <= c.totals.Folded {
+				err = errors.Join(err, fmt.Errorf("entry %d of the log stays behind", number))
+			}
 			c.logged += sumOf(e.Credits)
 			for _, d := range e.Deltas {
 				c.logged += d.Amount
@@ -205,7 +215,13 @@ func countCash(f *Frontier, p crawl.Partition) (c cashCount, err error) {
 		case layout.CashInbox:
 			c.inbox[crawl.Partition(rel[2])<<8|crawl.Partition(rel[3])], err = layout.DecodeMark(value)
 		case layout.CashLinks:
-			_, _, err = layout.DecodeCashLinks(nil, value)
+			var links []importance.Target
+			_, links, err = layout.DecodeCashLinks(nil, value)
+			if number, _ := layout.ParseCashKey(rel, layout.CashLinks); c.in[importance.URL(number)].At == 0 {
+				c.links[importance.URL(number)] = len(links)
+			} else if len(links) > 0 {
+				err = errors.Join(err, fmt.Errorf("links of %x in two places", number))
+			}
 		case layout.CashRanks[1]:
 			var h *importance.Histogram
 			if h, err = importance.DecodeHistogram(value); err == nil {
@@ -217,6 +233,11 @@ func countCash(f *Frontier, p crawl.Partition) (c cashCount, err error) {
 		}
 	}
 	it.Close()
+	for u, a := range c.in {
+		if n := c.links[u]; n != a.Links {
+			return c, fmt.Errorf("%x has %d links, of which %d are stored", u, a.Links, n)
+		}
+	}
 	c.outbox, err = f.Credits(p, layout.OutboxKey{}, 1<<20, 1<<30)
 	return c, err
 }

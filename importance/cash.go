@@ -22,6 +22,8 @@ type Account struct {
 	Fetched bool
 	Level   uint8 // the highest, of crawl.Bands, at which it was looked up in its queue
 	Sites   Sites // that link to it
+	// At is the number under which a store has the links of the page, if it has given one.
+	At uint64
 }
 
 // Total is the importance of the URL.

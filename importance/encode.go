@@ -132,11 +132,14 @@ const (
 	accountFetched = 1 << iota
 	accountSites
 	accountIn
-	accountFlags // the flags that are known are below
+	accountFlags // these flags are below
 )
 
+// accountAt is a flag above the highest level.
+const accountAt = crawl.Bands * accountFlags
+
 // appendAccount appends an account: flags with the level above them, pending, of a fetched page settled
-// and links, and the sites and the links to it, if there are any.
+// and links, and the sites and the links to it and where its own links are, if there are any.
 func appendAccount(b []byte, a *Account) []byte {
 	flags := uint64(a.Level) * accountFlags
 	if a.Fetched {
@@ -147,6 +150,9 @@ func appendAccount(b []byte, a *Account) []byte {
 	}
 	if a.In != 0 {
 		flags |= accountIn
+	}
+	if a.At != 0 {
+		flags |= accountAt
 	}
 	b = binary.AppendUvarint(b, flags)
 	b = binary.AppendVarint(b, int64(a.Pending))
@@ -160,13 +166,16 @@ func appendAccount(b []byte, a *Account) []byte {
 	if a.In != 0 {
 		b = binary.AppendVarint(b, int64(a.In))
 	}
+	if a.At != 0 {
+		b = binary.AppendUvarint(b, a.At)
+	}
 	return b
 }
 
 // account reads what appendAccount has written.
 func (r *reader) account() (a Account) {
-	flags := r.below(crawl.Bands * accountFlags)
-	a.Level = uint8(flags / accountFlags)
+	flags := r.below(2 * accountAt)
+	a.Level = uint8(flags % accountAt / accountFlags)
 	a.Fetched = flags&accountFetched != 0
 	a.Pending = Cash(r.i())
 	if a.Fetched {
@@ -178,6 +187,11 @@ func (r *reader) account() (a Account) {
 	}
 	if flags&accountIn != 0 {
 		if a.In = r.int31(); a.In == 0 {
+			r.fail()
+		}
+	}
+	if flags&accountAt != 0 {
+		if a.At = r.u(); a.At == 0 {
 			r.fail()
 		}
 	}

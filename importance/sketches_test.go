@@ -214,6 +214,9 @@ func TestEncodings(t *testing.T) {
 		if r.IntN(2) == 0 {
 			a.Sites.Add(SiteOf(r.Uint64()))
 		}
+		if r.IntN(2) == 0 {
+			a.At = 1 + r.Uint64()>>r.IntN(64)
+		}
 		if got, err := decodeAccount(appendAccount(nil, &a)); err != nil || got != a {
 			t.Fatalf("%+v became %+v, %v", a, got, err)
 		}

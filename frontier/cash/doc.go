@@ -1,15 +1,18 @@
 // Package cash computes what becomes of the cash of a partition (package importance) when the log of
 // its fetched pages and of received credits is folded into its accounts.
 //
-//	log (k g) ── Read ── Plan ──┬─ blocks of accounts, links of pages, histogram, sums
+//	log (k g) ── Read ── Plan ──┬─ blocks of accounts, histogram, sums
 //	                            ├─ posts: credits for other partitions
 //	                            └─ again: what goes back into the log
 //
 // A page that is done only appends itself, with its links, to the log: one key, in its own
 // transaction. All else happens here, for many pages at a time, on a snapshot and in the caller's
 // goroutine. Nothing but a fold changes accounts and links, so the writer only puts the plan into one
-// transaction, together with the deletion of the log entries that it is made of: a crash repeats
+// transaction, together with the deletion of the log entries that it is made of, and how far the log is folded: a crash repeats
 // nothing and loses nothing. One goroutine at a time may plan for a partition.
+//
+// The entry of a page stays in the log: its links are read there when the page settles, or gets others. The account has its
+// number (decision 0223).
 //
 // # Order of a fold
 //

@@ -176,17 +176,12 @@ func (b *batch) fold(g *commit.Group, plan *Plan, here *received) (accounts int6
 	if !pg.State.Serves() || pg.Gen() != plan.Generation {
 		return 0, commit.ErrNotHolder
 	}
-	for i := range plan.Sets {
-		if e := &plan.Sets[i]; len(e.Value) == 0 {
-			if _, ok := pg.Get(e.Key); !ok {
-				return 0, errFolded
-			}
-			break // one of the log's entries stands for all
-		}
-	}
 	totals, ok := totalsOf(pg)
 	if !ok {
 		return 0, nil // the store has failed
+	}
+	if totals.Folds != plan.Folds {
+		return 0, errFolded
 	}
 	for i := range plan.Sets {
 		if e := &plan.Sets[i]; len(e.Value) == 0 {
@@ -204,6 +199,7 @@ func (b *batch) fold(g *commit.Group, plan *Plan, here *received) (accounts int6
 	totals.Accounts += plan.Accounts
 	totals.Pages += plan.Pages
 	totals.Least = plan.Least
+	totals.Folds, totals.Folded = totals.Folds+1, plan.Upto
 	setTotals(pg, &totals)
 	return totals.Accounts, nil
 }

@@ -1,8 +1,8 @@
 package cash
 
 import (
-	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 
 	"crawlnode/crawl"
@@ -11,31 +11,37 @@ import (
 	"crawlnode/importance"
 )
 
-// logPiece is the beginning of a log.
+// logPiece is the beginning of what a log has that was not folded.
 type logPiece struct {
-	keys   [][]byte  // of credits and deltas
-	visits []visited // by URL
-	deltas []importance.Delta
-	more   bool
+	numbers []uint64  // of credits and deltas
+	last    uint64    // of all; 0: there is nothing
+	visits  []visited // by URL
+	deltas  []importance.Delta
+	more    bool
 }
 
 // visited is a page that was fetched.
 type visited struct {
 	layout.CashVisit
-	keys [][]byte // of all its visits
-	done bool     // it is in the plan
+	numbers []uint64 // of all its visits, the last one at the end
+	done    bool     // the accounts have it
+	before  bool     // they had it before this fold
+	keep    uint64   // with done: the number under which its links are
 }
 
-// readLog reads the log up to the limits.
-func readLog(v *reader.Partition, limits *Limits, summer *importance.Summer) (*logPiece, error) {
+// at is the number of the last visit.
+func (s *visited) at() uint64 { return s.numbers[len(s.numbers)-1] }
+
+// readLog reads the log behind a number, up to the limits.
+func readLog(v *reader.Partition, after uint64, limits *Limits, s *scratch) (*logPiece, error) {
 	l := &logPiece{}
 	prefix := []byte{layout.TableCash, layout.CashLog}
 	it := v.Iterate(prefix)
 	defer it.Close()
 	var credits []importance.Entry
-	size, links := 0, 0
-	for it.Seek(v.Abs(prefix)); it.Valid(); it.Next() {
-		if len(l.keys) >= limits.Entries || size >= limits.LogBytes || links >= limits.Links {
+	read, size, links := 0, 0, 0
+	for it.Seek(v.Abs(layout.AppendCashKey(nil, layout.CashLog, after+1))); it.Valid(); it.Next() {
+		if read >= limits.Entries || size >= limits.LogBytes || links >= limits.Links {
 			l.more = true
 			break
 		}
@@ -47,13 +53,19 @@ func readLog(v *reader.Partition, limits *Limits, summer *importance.Summer) (*l
 		if err != nil {
 			return nil, err
 		}
-		key := bytes.Clone(it.Key()[layout.PrefixLen:])
-		size += len(value)
-		l.keys = append(l.keys, key)
-		if e.Visit != nil {
-			l.visits = append(l.visits, visited{CashVisit: *e.Visit, keys: [][]byte{key}})
-			links += len(e.Visit.Links)
+		number, ok := layout.ParseCashKey(it.Key()[layout.PrefixLen:], layout.CashLog)
+		if !ok {
+			return nil, fmt.Errorf("%w: key of the log of credits", layout.ErrCorrupt)
 		}
+		read++
+		size += len(value)
+		l.last = number
+		if e.Visit != nil {
+			l.visits = append(l.visits, visited{CashVisit: *e.Visit, numbers: []uint64{number}})
+			links += len(e.Visit.Links)
+			continue
+		}
+		l.numbers = append(l.numbers, number)
 		for i := range e.Credits {
 			links += len(e.Credits[i].Credits)
 		}
@@ -61,7 +73,7 @@ func readLog(v *reader.Partition, limits *Limits, summer *importance.Summer) (*l
 		credits = append(credits, e.Credits...)
 		l.deltas = importance.MergeDeltas(l.deltas, e.Deltas)
 	}
-	l.deltas = importance.MergeDeltas(l.deltas, summer.SumCredits(credits))
+	l.deltas = importance.MergeDeltas(l.deltas, s.summer.SumCredits(credits))
 	l.sortVisits()
 	return l, nil
 }
@@ -72,7 +84,7 @@ func (l *logPiece) sortVisits() {
 	once := l.visits[:0]
 	for _, s := range l.visits {
 		if n := len(once); n > 0 && once[n-1].URL == s.URL {
-			s.keys = append(once[n-1].keys, s.keys...)
+			s.numbers = append(once[n-1].numbers, s.numbers...)
 			once[n-1] = s
 			continue
 		}
@@ -105,20 +117,29 @@ func (l *logPiece) take(u importance.URL) importance.Delta {
 // whose visit has changed nothing settles in the second pass.
 func (l *logPiece) rest() []importance.Delta { return l.deltas }
 
-// consumed are the keys of what is in the plan: all but visits that are not.
-func (l *logPiece) consumed() [][]byte {
-	kept := map[string]bool{}
+// finish calls remove with the number of each entry that is in the plan and has no links of a page. It returns the number of
+// entries that the plan is the first to have, and the number up to which all have been folded now.
+func (l *logPiece) finish(remove func(number uint64)) (taken int, folded uint64) {
+	taken, folded = len(l.numbers), l.last
+	for _, n := range l.numbers {
+		remove(n)
+	}
 	for i := range l.visits {
-		if s := &l.visits[i]; !s.done {
-			for _, k := range s.keys {
-				kept[string(k)] = true
+		s := &l.visits[i]
+		if !s.done {
+			folded = min(folded, s.numbers[0]-1)
+			continue
+		}
+		for _, n := range s.numbers {
+			if n != s.keep {
+				remove(n)
 			}
 		}
+		if !s.before {
+			taken += len(s.numbers)
+		}
 	}
-	if len(kept) == 0 {
-		return l.keys
-	}
-	return slices.DeleteFunc(slices.Clone(l.keys), func(k []byte) bool { return kept[string(k)] })
+	return taken, folded
 }
 
 // pieceCredits bounds the credits and the deltas of a log entry of a fold: 64 KiB with the largest

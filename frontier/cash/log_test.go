@@ -1,6 +1,7 @@
 package cash
 
 import (
+	"fmt"
 	"testing"
 
 	"crawlnode/frontier/layout"
@@ -67,21 +68,32 @@ func TestPostsAreBounded(t *testing.T) {
 // Visits of one page count once, the last.
 func TestTheLastVisitCounts(t *testing.T) {
 	t.Parallel()
-	visit := func(u importance.URL, site importance.Site, key string) visited {
-		return visited{CashVisit: layout.CashVisit{URL: u, Site: site}, keys: [][]byte{[]byte(key)}}
+	visit := func(u importance.URL, site importance.Site, number uint64) visited {
+		return visited{CashVisit: layout.CashVisit{URL: u, Site: site}, numbers: []uint64{number}}
 	}
-	l := logPiece{visits: []visited{visit(5, 1, "a"), visit(2, 1, "b"), visit(5, 2, "c"), visit(5, 3, "d")}}
-	for i := range l.visits {
-		l.keys = append(l.keys, l.visits[i].keys...)
-	}
+	l := logPiece{last: 10, numbers: []uint64{8, 10}, visits: []visited{visit(5, 1, 4), visit(2, 1, 5), visit(5, 2, 6), visit(5, 3, 9)}}
 	l.sortVisits()
-	if s := l.visitOf(5); len(l.visits) != 2 || s == nil || s.Site != 3 || len(s.keys) != 3 || l.visitOf(3) != nil {
+	s := l.visitOf(5)
+	if len(l.visits) != 2 || s == nil || s.Site != 3 || s.at() != 9 || len(s.numbers) != 3 || l.visitOf(3) != nil {
 		t.Fatalf("%+v", l.visits)
 	}
-	l.visitOf(2).done = true
-	if c := l.consumed(); len(c) != 1 || string(c[0]) != "b" {
-		t.Errorf("consumed %q", c)
+	finish := func(removed string, taken int, folded uint64) {
+		t.Helper()
+		var gone []uint64
+		n, upto := l.finish(func(number uint64) { gone = append(gone, number) })
+		if fmt.Sprint(gone) != removed || n != taken || upto != folded {
+			t.Errorf("%d are taken, up to %d, and %d removed; want %d, %d and %s", n, upto, gone, taken, folded, removed)
+		}
 	}
+	two := l.visitOf(2)
+	two.done, two.keep = true, 5
+	finish("[8 10]", 3, 3) // the page that is not done stays whole
+	s.done, s.keep = true, 9
+	finish("[8 10 4 6]", 6, 10)
+	two.before = true
+	finish("[8 10 4 6]", 5, 10)
+	s.keep = 3 // it has the links of a visit before, or none
+	finish("[8 10 4 6 9]", 5, 10)
 }
 
 // What a fold puts into the log is cut, and nothing of it is lost.

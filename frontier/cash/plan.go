@@ -25,6 +25,7 @@ type Plan struct {
 	// Change is what is added to the ledger. Accounts and Pages are new ones.
 	Change          importance.Ledger
 	Accounts, Pages int64
+	Folds, Upto     uint64          // how many folds there were before, and the number up to which the log is folded from now on
 	Least           importance.Cash // the threshold from now on
 	Folded, Settled int             // log entries taken, pages settled
 	More            bool            // the log had more
@@ -71,14 +72,19 @@ func (p *Plan) Entries() int { return len(p.Sets) + 3*len(p.Posts) + len(p.Again
 func New(v *reader.Partition, limits Limits, o *order.Policy) (*Plan, error) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	l, err := readLog(v, &limits, &s.summer)
-	if err != nil || len(l.keys) == 0 {
+	totals, err := Totals(v)
+	if err != nil {
 		return nil, err
 	}
-	f := &fold{v: v, limits: limits, order: o, log: l, blocks: map[uint64]*group{}, plan: &Plan{Generation: v.Generation, More: l.more}}
+	l, err := readLog(v, totals.Folded, &limits, s)
+	if err != nil || l.last == 0 {
+		return nil, err
+	}
+	plan := &Plan{Generation: v.Generation, Folds: totals.Folds, Least: max(totals.Least, limits.Least), More: l.more}
+	f := &fold{v: v, limits: limits, order: o, log: l, blocks: map[uint64]*group{}, plan: plan}
 	f.borrow(s)
 	defer f.giveBack()
-	if err := f.readSums(); err != nil {
+	if err := f.readRanks(); err != nil {
 		return nil, err
 	}
 	f.it = v.Iterate(accountsPrefix)
@@ -102,7 +108,6 @@ type fold struct {
 	log    *logPiece
 	plan   *Plan
 	ranks  importance.Histogram
-	totals layout.CashTotalsEntry
 	blocks map[uint64]*group // by their bound in the store
 	dirty  int
 	linked map[uint64]*linked // hosts, by their number
@@ -140,19 +145,15 @@ func (f *fold) giveBack() {
 	f.scratch.away, f.scratch.credited, f.scratch.targets = f.away, f.credited, f.targets
 }
 
-func (f *fold) readSums() error {
+func (f *fold) readRanks() error {
 	b, ok, err := f.v.Get([]byte(layout.CashRanks))
-	if err != nil {
+	if err != nil || !ok {
 		return err
 	}
-	if ok {
-		if err := f.ranks.Decode(b); err != nil {
-			return fmt.Errorf("%w: %w", layout.ErrCorrupt, err)
-		}
+	if err := f.ranks.Decode(b); err != nil {
+		return fmt.Errorf("%w: %w", layout.ErrCorrupt, err)
 	}
-	f.totals, err = Totals(f.v)
-	f.plan.Least = max(f.totals.Least, f.limits.Least)
-	return err
+	return nil
 }
 
 // Totals reads the sums of a partition's cash.
@@ -190,7 +191,7 @@ func (f *fold) visits() error {
 		at := 0 // changes come in the order of the deltas
 		err = f.change(g, deltas, func(u importance.URL, before importance.Account, now *importance.Account) {
 			f.visit(&visits[at], now)
-			visits[at].done = true
+			visits[at].done, visits[at].keep = true, now.At
 			f.count(u, before, now)
 			at++
 		})
@@ -209,7 +210,11 @@ func (f *fold) admit(g *group, visits []visited) (int, error) {
 	for n < len(visits) && uint64(visits[n].URL) <= g.bound {
 		n++
 	}
-	links := make([]int, n)
+	type page struct {
+		links int
+		at    uint64
+	}
+	pages := make([]page, n)
 	at := 0
 	for i := range g.parts {
 		err := g.parts[i].Accounts(func(u importance.URL, a importance.Account) {
@@ -217,37 +222,43 @@ func (f *fold) admit(g *group, visits []visited) (int, error) {
 				at++
 			}
 			if at < n && visits[at].URL == u {
-				links[at] = a.Links
+				pages[at] = page{a.Links, a.At}
 			}
 		})
 		if err != nil {
 			return 0, fmt.Errorf("%w: %w", layout.ErrCorrupt, err)
 		}
 	}
-	for i := range links {
-		links[i] += len(visits[i].Links)
-		if f.passed > 0 && f.passed+links[i] > f.limits.Links {
+	for i := range pages {
+		if visits[i].before = pages[i].at == visits[i].at(); visits[i].before {
+			continue // it passes on nothing
+		}
+		links := pages[i].links + len(visits[i].Links)
+		if f.passed > 0 && f.passed+links > f.limits.Links {
 			return i, nil
 		}
-		f.passed += links[i]
+		f.passed += links
 	}
 	return n, nil
 }
 
-// visit passes on what a fetched page has.
+// visit passes on what a fetched page has. Its log entry is where its links are from now on, if they are others than before.
 func (f *fold) visit(s *visited, now *importance.Account) {
+	if s.before {
+		return
+	}
 	var links []importance.Target
 	if now.Fetched {
 		var err error
-		if _, links, err = f.storedLinks(s.URL); err == nil && len(links) != now.Links {
-			err = fmt.Errorf("%w: a page of %d links has %d", layout.ErrCorrupt, now.Links, len(links))
-		}
-		if err != nil {
+		if _, links, err = f.storedLinks(s.URL, now); err != nil {
 			f.err = errors.Join(f.err, err)
 			return
 		}
 		if slices.Equal(links, s.Links) {
 			return
+		}
+		if len(links) > 0 && !slices.Contains(s.numbers, now.At) { // else the log's end is looked after
+			f.set(linksKey(s.URL, now), nil)
 		}
 	} else {
 		f.plan.Pages++
@@ -257,7 +268,9 @@ func (f *fold) visit(s *visited, now *importance.Account) {
 	f.plan.Change.Evaporated += flow.Evaporated
 	f.own = f.pass(f.own, s.Site, links, flow.Back, -1)
 	f.own = f.pass(f.own, s.Site, s.Links, flow.Each, 1)
-	f.set(layout.AppendCashKey(nil, layout.CashLinks, uint64(s.URL)), layout.EncodeCashLinks(s.Site, s.Links))
+	if now.At = s.at(); len(s.Links) == 0 {
+		now.At = 0
+	}
 }
 
 // count keeps the histogram, and what links say of queued URLs.
@@ -317,13 +330,9 @@ func (f *fold) settle(u importance.URL, now *importance.Account) {
 		f.due = append(f.due, importance.Delta{URL: u})
 		return
 	}
-	site, links, err := f.storedLinks(u)
+	site, links, err := f.storedLinks(u, now)
 	if err != nil {
 		f.err = err
-		return
-	}
-	if len(links) != now.Links {
-		f.err = fmt.Errorf("%w: a page of %d links has %d", layout.ErrCorrupt, now.Links, len(links))
 		return
 	}
 	f.spread += now.Links
@@ -334,17 +343,32 @@ func (f *fold) settle(u importance.URL, now *importance.Account) {
 }
 
 // storedLinks are the links of a page that its account stands for, with its site. They are good until the next call.
-func (f *fold) storedLinks(u importance.URL) (importance.Site, []importance.Target, error) {
+func (f *fold) storedLinks(u importance.URL, a *importance.Account) (site importance.Site, links []importance.Target, err error) {
 	if s := f.log.visitOf(u); s != nil && s.done {
 		return s.Site, s.Links, nil
 	}
-	b, ok, err := f.v.Get(layout.AppendCashKey(nil, layout.CashLinks, uint64(u)))
-	if err != nil || !ok {
+	b, ok, err := f.v.Get(linksKey(u, a))
+	switch {
+	case err != nil:
 		return 0, nil, err
+	case ok && a.At == 0:
+		site, links, err = layout.DecodeCashLinks(f.targets[:0], b)
+	case ok:
+		site, links, err = layout.DecodeCashVisitOf(f.targets[:0], u, b)
 	}
-	site, links, err := layout.DecodeCashLinks(f.targets[:0], b)
+	if err == nil && len(links) != a.Links {
+		err = fmt.Errorf("%w: a page of %d links has %d", layout.ErrCorrupt, a.Links, len(links))
+	}
 	f.targets = links
 	return site, links, err
+}
+
+// linksKey is the key of the links of a page: the log entry by which they came, or as the program wrote them before it left them there.
+func linksKey(u importance.URL, a *importance.Account) []byte {
+	if a.At != 0 {
+		return layout.AppendCashKey(nil, layout.CashLog, a.At)
+	}
+	return layout.AppendCashKey(nil, layout.CashLinks, uint64(u))
 }
 
 // pass gives each of the links the same amount, and appends the credits to own URLs to list. fresh
@@ -380,10 +404,9 @@ func (f *fold) write() {
 			}
 		}
 	}
-	for _, key := range f.log.consumed() {
-		f.set(key, nil)
-		f.plan.Folded++
-	}
+	f.plan.Folded, f.plan.Upto = f.log.finish(func(number uint64) {
+		f.set(layout.AppendCashKey(nil, layout.CashLog, number), nil)
+	})
 	f.writeLinked()
 	f.plan.Again = append(append(f.plan.Again, cutCredits(f.later)...), cutDeltas(f.due)...)
 	f.plan.Posts = posts(f.away)

@@ -117,11 +117,13 @@ type CashTotalsEntry struct {
 	Next   uint64          // OutboxNext, when credits were last posted
 	// Accounts and Pages are the numbers of accounts and of those that were fetched.
 	Accounts, Pages int64
+	// Folds is the number of folds. What the log has up to the number Folded has been folded: these are links of pages.
+	Folds, Folded uint64
 }
 
 // EncodeCashTotals writes the sums.
 //
-//	version, i minted, i evaporated, i sent, i received, i least, u next, i accounts, i pages
+//	version, i minted, i evaporated, i sent, i received, i least, u next, i accounts, i pages[, u folds, u folded]
 func EncodeCashTotals(t *CashTotalsEntry) []byte {
 	w := newEncoder(64)
 	for _, c := range [...]importance.Cash{t.Ledger.Minted, t.Ledger.Evaporated, t.Ledger.Sent, t.Ledger.Received, t.Least} {
@@ -130,6 +132,10 @@ func EncodeCashTotals(t *CashTotalsEntry) []byte {
 	w.u(t.Next)
 	w.i(t.Accounts)
 	w.i(t.Pages)
+	if t.Folds != 0 || t.Folded != 0 {
+		w.u(t.Folds)
+		w.u(t.Folded)
+	}
 	return w.b
 }
 
@@ -143,6 +149,9 @@ func DecodeCashTotals(b []byte) (t CashTotalsEntry, err error) {
 		*c = importance.Cash(r.i())
 	}
 	t.Next, t.Accounts, t.Pages = r.u(), r.i(), r.i()
+	if len(r.b) > 0 {
+		t.Folds, t.Folded = r.u(), r.u()
+	}
 	return t, r.end("sums of a partition's cash")
 }
 
@@ -252,6 +261,16 @@ func EncodeCashLinks(site importance.Site, links []importance.Target) []byte {
 // DecodeCashLinks reads the links of a page into the memory of dst, whose content is lost; nil is good.
 func DecodeCashLinks(dst []importance.Target, b []byte) (importance.Site, []importance.Target, error) {
 	r := newDecoder(b)
+	site, links, err := readLinks(dst, &r)
+	return site, links, corruptCash(err)
+}
+
+// DecodeCashVisitOf reads the links of a page as DecodeCashLinks does, from its log entry.
+func DecodeCashVisitOf(dst []importance.Target, page importance.URL, b []byte) (importance.Site, []importance.Target, error) {
+	r := newDecoder(b)
+	if r.byte() != logVisit || importance.URL(r.u()) != page {
+		return 0, nil, fmt.Errorf("%w: links of a page in the log of credits", ErrCorrupt)
+	}
 	site, links, err := readLinks(dst, &r)
 	return site, links, corruptCash(err)
 }
