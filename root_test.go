@@ -526,7 +526,7 @@ var table = []rule{
 		"it reads a node's reports; what follows is done by the verb",
 	},
 	{
-		[]string{"cli"}, []string{"api", "api/client", "api/urlfrontier", "api/plaintext", "cli/*", "config", "crawl", "node", "node/keyfile", "store/readback"},
+		[]string{"cli"}, []string{"api", "api/client", "api/urlfrontier", "api/plaintext", "cli/*", "config", "crawl", "node", "node/keyfile", "store/readback", "store/s3test"},
 		"what a person types and reads; the engine's packages are reached through node and the API",
 	},
 	{

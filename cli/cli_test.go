@@ -30,7 +30,10 @@ func TestMain(m *testing.M) {
 			Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Lookup: os.LookupEnv, Signals: testSignals(), Executable: os.Args[0], Version: "test",
 		}))
 	}
-	_ = os.Setenv(runAsCommand, "1") // for the processes that the tests start
+	_ = os.Setenv(runAsCommand, "1")                                                                            // for the processes that the tests start
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"} { // of object stores on loopback
+		_ = os.Setenv(name, value)
+	}
 	os.Exit(m.Run())
 }
 

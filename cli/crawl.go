@@ -38,6 +38,7 @@ func (*crawlVerb) Help() string {
 		"\nIt makes one pass and ends: --recrawl is a flag of crawlnode start." +
 		"\nWith --output DIR the pages are written as files too, when the crawl has ended or was interrupted; crawlnode export files does it later." +
 		"\nWhen no seed can be fetched it says why and stops within 20 seconds, with exit code 1." +
+		"\nWhen an object store (--upload) has not got all files at the end, it says why and ends with exit code 1; the files stay on the disk." +
 		"\nWhen the disk stays nearly full for a minute it stops, with exit code 6; with space there again the same command goes on."
 }
 
@@ -99,7 +100,7 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	code := watch.exitCode(s.run(ctx), s.finished)
 	watch.summary(code, s.finished)
 	dir := watch.info.DataDir
-	return files.AfterCrawl(ctx, code, dir, commandLine(ownCommand(env.Executable), "export", "files", "--data-dir", dir, "--output", v.Files))
+	return s.uploaded(files.AfterCrawl(ctx, code, dir, commandLine(ownCommand(env.Executable), "export", "files", "--data-dir", dir, "--output", v.Files)))
 }
 
 // name names the node after the first site, or after the list of sites.

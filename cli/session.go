@@ -105,6 +105,17 @@ func (s *session) run(ctx context.Context) int {
 	return command.ExitOK
 }
 
+// uploaded is the exit code of a crawl that has ended, which is an error when the object store has not got all files.
+func (s *session) uploaded(code int) int {
+	if code != command.ExitOK || s.finished == "" || !s.cfg.ExitWhenDone {
+		return code
+	}
+	if err := s.node.Unsent(); err != nil {
+		return s.env.Fail(command.ExitError, "the crawl has ended, but %v", err)
+	}
+	return code
+}
+
 // runAll runs the node and everything around it, and returns when all of it has
 // ended. What is around the node serves until the node has ended.
 func (s *session) runAll(ctx context.Context) error {

@@ -55,7 +55,7 @@ func (v *startVerb) Run(ctx context.Context, env *Env) int {
 	if watch != nil && s.finished != "" {
 		watch.summary(code, s.finished)
 	}
-	return code
+	return s.uploaded(code)
 }
 
 // ownSettings are the settings that two nodes on one machine cannot share, or that

@@ -228,6 +228,9 @@ func (n *Node) Finished() (reason string, ok bool) {
 	return d.Reason, d.State == crawl.CrawlFinished
 }
 
+// Unsent says, after Run, which files the object store has not got, and why; nil: it has all, or there is none.
+func (n *Node) Unsent() error { return n.outputs.Unsent() }
+
 // Ready reports whether the node has joined and is not leaving; why says what
 // is missing.
 func (n *Node) Ready() (ok bool, why string) {

@@ -227,7 +227,7 @@ func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membe
 // openOutputs opens the archive and what is derived.
 func (n *Node) openOutputs() (err error) {
 	n.outputs, err = outputs.Open(outputs.Options{Node: n.id, Version: n.version, Dir: n.dir, Config: &n.cfg, Settings: n.settings, Space: n.space,
-		Running: func() context.Context { return n.running }, NoIndex: n.bare, Cluster: n.clusterID, Log: n.log,
+		Running: func() context.Context { return n.running }, Stop: n.stop, NoIndex: n.bare, Cluster: n.clusterID, Log: n.log,
 		LastTry: func(v crawl.Visit) (failures int, last bool) {
 			s := n.engine.Load().dispatcher.HostState(v)
 			return s.Failures, s.LastTry
@@ -334,12 +334,6 @@ func (n *Node) close() {
 	if err := errors.Join(errs...); err != nil {
 		n.log.Error("closing", "error", err)
 	}
-}
-
-// mayDial reports whether the crawl may connect to an address that is not
-// public. Public ones need a contact, for the site's operator.
-func (n *Node) mayDial(addr netip.Addr) bool {
-	return n.settings().Allowed(addr)
 }
 
 // mayNotDial says why the crawl must not connect to an address, whatever its settings

@@ -37,6 +37,7 @@ type Options struct {
 	Settings func() *crawl.Settings // the crawl's, of the moment
 	Space    *disk.Space
 	Running  func() context.Context // no write waits beyond its end
+	Stop     <-chan struct{}        // closed when the node is to end at once; nil: never
 	NoIndex  bool                   // the archive keeps no index
 	// LastTry reports whether a visit's host is given up, after so many failures.
 	LastTry func(v crawl.Visit) (failures int, last bool)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"sync"
 	"time"
 
 	"crawlnode/crawl"
@@ -44,11 +46,28 @@ func (o *Outputs) Run(ctx context.Context) error {
 // lastUploads bounds how long the end of a node waits for the store.
 const lastUploads = 10 * time.Minute
 
-// finishUploads copies the files that were finished by the end. The node's own context is over by then.
+// finishUploads copies the files that were finished by the end. The node's own context is over by then; its stop at once ends this too.
 func (o *Outputs) finishUploads() error {
 	ctx, cancel := context.WithTimeout(context.Background(), lastUploads)
+	var watch sync.WaitGroup
+	defer watch.Wait()
 	defer cancel()
-	return o.uploads.Finish(ctx)
+	watch.Go(func() {
+		select {
+		case <-o.o.Stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return o.uploads.Finish(ctx, crawl.Wait, rand.Float64()) //nolint:gosec // it spreads attempts
+}
+
+// Unsent says, after Close, which files the object store has not got, and why; nil: it has all, or there is none.
+func (o *Outputs) Unsent() error {
+	if o.uploads == nil {
+		return nil
+	}
+	return o.uploads.Unsent()
 }
 
 // Uploads describes the copies.

@@ -22,8 +22,12 @@ import (
 // lookEvery is how often the folders are looked through.
 const lookEvery = 2 * time.Second
 
-// lastFailures is how many failures in a row end the last round, when the node ends.
+// lastFailures is how many failures in a row end the last round, when the node ends. The pauses between them are one and two seconds at
+// most: a store that is being restarted gets the files, and one that is away keeps nobody.
 const lastFailures = 3
+
+// Wait pauses for so long; false: the time for it is over.
+type Wait func(ctx context.Context, d time.Duration) bool
 
 // Store is an object store: *upload.S3.
 type Store interface {
@@ -93,6 +97,20 @@ func (u *Uploads) Status(now time.Time) crawl.UploadStatus {
 	return s
 }
 
+// Unsent says what the store has not got, and why; nil: it has all. It is for the end of the node, after Finish.
+func (u *Uploads) Unsent() error {
+	n := u.queued.Load()
+	if n == 0 {
+		return nil
+	}
+	to := "s3://" + strings.TrimSuffix(u.o.Target.Bucket+"/"+u.o.Target.Prefix, "/")
+	one, failing := u.Failing()
+	if !failing {
+		return fmt.Errorf("%d of its files were not copied to %s in time; they are kept in %s, and the same command copies them", n, to, u.o.Dir)
+	}
+	return fmt.Errorf("%d of its files could not be copied to %s (%s: %w); they are kept in %s: mend the store or --upload, and the same command copies them", n, to, one.File, one.Err, u.o.Dir)
+}
+
 // Failing is the file that the store has refused for the longest time, while it still does.
 func (u *Uploads) Failing() (Failure, bool) {
 	u.mu.Lock()
@@ -134,9 +152,10 @@ func (u *Uploads) Run(ctx context.Context) error {
 	}
 }
 
-// Finish sends the files that were finished by the end of the node, unless the store is away, and closes the list.
-func (u *Uploads) Finish(ctx context.Context) error {
-	for failures := 0; u.cluster() != "" && failures < lastFailures; {
+// Finish sends the files that were finished by the end of the node, unless the store is away or ctx ends, and closes the list. Between
+// attempts that fail it waits; chance, of 0 to 1, spreads the nodes.
+func (u *Uploads) Finish(ctx context.Context, wait Wait, chance float64) error {
+	for failures := 0; u.cluster() != ""; {
 		plan, err := u.look()
 		if err == nil {
 			err = u.drop(plan.Drop)
@@ -144,12 +163,17 @@ func (u *Uploads) Finish(ctx context.Context) error {
 		if err != nil || len(plan.Send) == 0 {
 			return errors.Join(err, u.journal.Close())
 		}
+		if ctx.Err() != nil {
+			break
+		}
 		sent, err := u.send(ctx, turn(plan.Send, failures))
 		if err != nil {
 			return errors.Join(err, u.journal.Close())
 		}
 		if failures++; sent {
 			failures = 0
+		} else if failures == lastFailures || !wait(ctx, upload.Pause(failures, chance)) {
+			break
 		}
 	}
 	if n := u.queued.Load(); n > 0 {

@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"crawlnode/crawl"
 	"crawlnode/store/upload"
 )
 
@@ -102,7 +104,7 @@ func TestOneIsRefused(t *testing.T) {
 	store.mu.Lock()
 	store.refuse = func(string) error { return nil }
 	store.mu.Unlock()
-	if err := u.Finish(t.Context()); err != nil {
+	if err := u.Finish(t.Context(), crawl.Wait, 1); err != nil {
 		t.Fatal(err)
 	}
 	left, err := filepath.Glob(filepath.Join(u.o.Dir, "*", "*"))
@@ -114,16 +116,70 @@ func TestOneIsRefused(t *testing.T) {
 	}
 }
 
-// TestStoreIsAway: the end of a node gives up after three attempts, and removes nothing.
-func TestStoreIsAway(t *testing.T) {
+// TestLastRound: the end of a node tries thrice, with pauses that grow, when the store is away, and removes nothing. One that takes a
+// file is given the rest. The end of the time ends it. What the store has not got is named.
+func TestLastRound(t *testing.T) {
 	t.Parallel()
-	u, store := newUploads(t, func(string) error { return errors.New("connection refused") }, "warc/a.warc.gz", "warc/a.cdxj")
-	if err := u.Finish(t.Context()); err != nil {
-		t.Fatal(err)
+	away := errors.New("connection refused")
+	for _, tc := range []struct {
+		name   string
+		fails  int // so many attempts fail
+		over   bool
+		tried  int
+		left   int
+		pauses []time.Duration
+		unsent string // a part of it; "": none
+	}{
+		{"away", 99, false, lastFailures, 3, []time.Duration{time.Second, 2 * time.Second},
+			"3 of its files could not be copied to s3://bucket/crawls (warc/a.warc.gz: connection refused); they are kept in DIR: mend the store or --upload, and the same command copies them"},
+		{"back after a moment", 2, false, 5, 0, []time.Duration{time.Second, 2 * time.Second}, ""},
+		{"there", 0, false, 3, 0, nil, ""},
+		{"away, and the time is over", 99, true, 1, 3, []time.Duration{time.Second}, "3 of its files could not be copied"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			attempts := 0
+			u, store := newUploads(t, func(string) error {
+				if attempts++; attempts > tc.fails {
+					return nil
+				}
+				return away
+			}, "warc/a.warc.gz", "warc/a.cdxj", "warc/b.cdxj")
+			u.o.Target = upload.Target{Bucket: "bucket", Prefix: "crawls"}
+			var pauses []time.Duration
+			wait := func(_ context.Context, d time.Duration) bool {
+				pauses = append(pauses, d)
+				return !tc.over
+			}
+			if err := u.Finish(t.Context(), wait, 1); err != nil {
+				t.Fatal(err)
+			}
+			left, err := filepath.Glob(filepath.Join(u.o.Dir, "warc", "*"))
+			if err != nil || len(left) != tc.left || len(store.tried) != tc.tried || !slices.Equal(pauses, tc.pauses) {
+				t.Errorf("left %v, %v; tried %v; pauses %v", left, err, store.tried, pauses)
+			}
+			got := ""
+			if err := u.Unsent(); err != nil {
+				got = strings.ReplaceAll(err.Error(), u.o.Dir, "DIR")
+			}
+			if (got == "") != (tc.unsent == "") || !strings.Contains(got, tc.unsent) {
+				t.Errorf("unsent: %q", got)
+			}
+		})
 	}
-	left, err := filepath.Glob(filepath.Join(u.o.Dir, "warc", "*"))
-	if err != nil || len(left) != 2 || len(store.tried) != lastFailures {
-		t.Errorf("left %v, %v; tried %v", left, err, store.tried)
+}
+
+// TestNoTimeForTheLastRound: when the time is over before an attempt, no store is blamed.
+func TestNoTimeForTheLastRound(t *testing.T) {
+	t.Parallel()
+	u, store := newUploads(t, func(string) error { return nil }, "warc/a.cdxj")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := u.Finish(ctx, crawl.Wait, 1); err != nil || len(store.tried) > 0 {
+		t.Fatal(err, store.tried)
+	}
+	if err := u.Unsent(); err == nil || !strings.Contains(err.Error(), "1 of its files were not copied") {
+		t.Error(err)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 // The faults.
 const (
 	Busy      = "busy"      // 503 SlowDown
+	Denied    = "denied"    // 403 AccessDenied
 	Reset     = "reset"     // the connection ends before the answer
 	Lost      = "lost"      // it is done, and the connection ends before the answer
 	Truncated = "truncated" // half of a body that is read comes
@@ -116,6 +117,9 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch fault {
 	case Busy:
 		reply(w, failure{Code: "SlowDown", Message: "too many requests", status: http.StatusServiceUnavailable})
+		return
+	case Denied:
+		reply(w, failure{Code: "AccessDenied", Message: "no permission", status: http.StatusForbidden})
 		return
 	case Reset:
 		panic(http.ErrAbortHandler)
