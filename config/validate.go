@@ -95,10 +95,8 @@ func (c *Config) validateAddresses() error {
 			problems = append(problems, fmt.Sprintf("--debug-addr: %s is not on loopback: profiles show the contents of memory, so give an address such as 127.0.0.1:6060", c.DebugAddr))
 		}
 	}
-	if c.Advertise != "" {
-		if strings.ContainsAny(c.Advertise, " \t/") || isHostPort(c.Advertise) {
-			problems = append(problems, fmt.Sprintf("--advertise: %q is not a host name or an IP address: write it without scheme and port", c.Advertise))
-		}
+	if err := checkAdvertise(c.Advertise); err != nil {
+		problems = append(problems, fmt.Sprintf("--advertise: %v", err))
 	}
 	for _, addr := range c.Join {
 		if err := checkHostPort(addr, false); err != nil {
@@ -231,6 +229,20 @@ func IsLoopback(addr string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// checkAdvertise refuses what cannot be the address of one node.
+func checkAdvertise(host string) error {
+	if host == "" {
+		return nil
+	}
+	if strings.ContainsAny(host, " \t/,") || isHostPort(host) {
+		return fmt.Errorf("%q is not a host name or an IP address: write one, without scheme and port", host)
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && (ip.IsUnspecified() || ip.IsMulticast() || ip.Unmap() == netip.AddrFrom4([4]byte{255, 255, 255, 255})) {
+		return fmt.Errorf("%s leads to no single machine: give the address at which the other nodes reach this one", host)
+	}
+	return nil
 }
 
 func isHostPort(s string) bool {

@@ -80,6 +80,8 @@ const (
 	ReasonJoinSilent      = "join_address_silent" // warn: no answer at an address of --join
 	ReasonJoinWrong       = "join_address_wrong"  // warn: something else answers there
 	ReasonPausedMinority  = "paused_minority"     // critical: a node has no lease and can get none
+	ReasonNotAdmitted     = "not_admitted"        // warn: the members answer a node and do not admit it
+	ReasonUnanswered      = "calls_unanswered"    // warn: a node calls others and cannot be called
 	ReasonWaitsForMembers = "waits_for_members"   // critical: too few members of its last view answer a restarted node
 	ReasonOffline         = "offline"             // critical: no usable copy is available
 	ReasonUnserved        = "partitions_unserved" // critical: no node fetches their hosts, which needs an operator
@@ -101,7 +103,7 @@ const (
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails, ReasonNoBrowser, ReasonNoSandbox, ReasonRefused}
+	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNotAdmitted, ReasonUnanswered, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails, ReasonNoBrowser, ReasonNoSandbox, ReasonRefused}
 
 // HealthReason is one problem that needs attention.
 type HealthReason struct {

@@ -21,6 +21,7 @@ const (
 // result is how a call ended.
 type result struct {
 	to       crawl.NodeID
+	boot     crawl.Boot
 	messages []consensus.Message
 	err      error
 }
@@ -51,7 +52,7 @@ func (l *loop) call(ctx context.Context, msg consensus.Message) {
 	l.calls.Go(func() {
 		limited, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		r := result{to: msg.To}
+		r := result{to: msg.To, boot: to.Boot}
 		payload, err := l.m.o.Caller.Call(limited, to, consensus.Encode([]consensus.Message{msg}))
 		if err == nil {
 			r.messages, err = consensus.Decode(payload)
@@ -83,8 +84,8 @@ func (l *loop) onResult(ctx context.Context, r result) error {
 	if l.calling[r.to]--; l.calling[r.to] == 0 {
 		delete(l.calling, r.to)
 	}
-	if n := l.nodes[r.to]; n != nil {
-		n.unreachable = r.err != nil
+	if n := l.nodes[r.to]; n != nil && n.Boot == r.boot {
+		n.called(r.err == nil, time.Now())
 	}
 	if l.m.stalled.Load() {
 		return nil

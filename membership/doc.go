@@ -20,9 +20,10 @@
 // starts gossip, and then this boot has one of these statuses:
 //
 //	joining   no view lists it. The node tries the join addresses and those on its
-//	          disk, for ever, and shows itself in gossip. A member that has heard it
-//	          proposes a view that lists it. A node that was excluded is joining
-//	          again, with the same boot.
+//	          disk, for ever, and shows itself in gossip. A member that has heard it,
+//	          and whose call it has answered, proposes a view that lists it: a node
+//	          with a wrong address would be given partitions that never arrive. A
+//	          node that was excluded is joining again, with the same boot.
 //	active    a view lists it: it votes, and the table may give it partitions.
 //	draining  after SetDraining: a view marks it, and the table gives it nothing.
 //	leaving   after SetLeft, when it holds nothing any more: a view drops it.

@@ -253,7 +253,7 @@ func (l *loop) publish() error {
 	l.m.prober.Watch(l.targets(v))
 	all := l.withSelf()
 	now := &Snapshot{View: v, Table: l.table, Peers: peers(v, all, l.m.core), Status: l.status, Minority: l.minority(v), Followed: l.followed(v)}
-	now.Join = l.joinTroubles(now.Peers)
+	now.Join, now.Unanswered = l.joinTroubles(now.Peers), l.unanswered()
 	if old := l.m.snapshot.Load(); old != nil && old.equal(now) {
 		return nil
 	}

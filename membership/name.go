@@ -103,6 +103,9 @@ func (l *loop) refuseNames() {
 }
 
 func listed(v *View, id crawl.NodeID) bool {
+	if v == nil {
+		return false
+	}
 	_, ok := v.Member(id)
 	return ok
 }

@@ -1,6 +1,10 @@
 package membership
 
 import (
+	"cmp"
+	"slices"
+	"time"
+
 	"crawlnode/crawl"
 	"crawlnode/membership/consensus"
 	"crawlnode/membership/prober"
@@ -15,11 +19,26 @@ const maxGone = 64
 // sightings are the nodes that are alive in gossip, and this one.
 func (l *loop) sightings() []consensus.Sighting {
 	out := []consensus.Sighting{l.ownSighting()}
-	for _, n := range l.nodes {
+	v := l.m.core.View()
+	for id, n := range l.nodes {
 		if n.alive {
-			out = append(out, n.Sighting)
+			s := n.Sighting
+			s.Unanswered = s.Status == consensus.Joining && !listed(v, id) && (n.unreachable || n.answered != n.Boot)
+			out = append(out, s)
 		}
 	}
+	return out
+}
+
+// unanswered are the nodes that call this one and have answered none of its calls for a
+// while: most have a wrong --advertise.
+func (l *loop) unanswered() (out []Unanswered) {
+	for id, n := range l.nodes {
+		if n.unreachable && time.Since(n.failing) >= unansweredAfter && l.m.core.Reached(id) {
+			out = append(out, Unanswered{ID: id, Name: n.Name, RPC: n.RPC, Since: n.failing})
+		}
+	}
+	slices.SortFunc(out, func(a, b Unanswered) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/membership/consensus"
@@ -41,7 +42,22 @@ type Snapshot struct {
 	Minority bool
 	// Join are the addresses of Options.Join that are of no use, in its order.
 	Join []JoinTrouble
+	// Unanswered are the nodes that this one hears and cannot call, sorted by id.
+	Unanswered []Unanswered
 }
+
+// Unanswered is a node that calls this one, and that answers none of its calls.
+type Unanswered struct {
+	ID        crawl.NodeID
+	Name, RPC string
+	Since     time.Time
+}
+
+// unansweredAfter is for how long all calls to a node must fail before people are told.
+const unansweredAfter = 5 * time.Second
+
+// Joining reports whether this node waits to be listed.
+func (s *Snapshot) Joining() bool { return s.Status == consensus.Joining }
 
 // State is the state of a node (crawl.NodeAlive and so on); "" when gossip never showed it.
 func (s *Snapshot) State(id crawl.NodeID) string {
@@ -80,7 +96,7 @@ func (s *Snapshot) Knows(id crawl.NodeID) bool {
 }
 
 func (s *Snapshot) equal(other *Snapshot) bool {
-	return s.View == other.View && s.Status == other.Status && s.Minority == other.Minority && s.Followed == other.Followed && slices.Equal(s.Peers, other.Peers) && slices.Equal(s.Join, other.Join)
+	return s.View == other.View && s.Status == other.Status && s.Minority == other.Minority && s.Followed == other.Followed && slices.Equal(s.Peers, other.Peers) && slices.Equal(s.Join, other.Join) && slices.Equal(s.Unanswered, other.Unanswered)
 }
 
 // node is what the loop remembers of another node.
@@ -89,8 +105,21 @@ type node struct {
 	cluster consensus.ClusterID // "" while it has none
 	alive   bool                // in gossip
 	first   bool                // it claims to be at the first address of Join
-	// unreachable is set while calls to it fail.
+	// unreachable is set while calls to it fail, which began at failing.
 	unreachable bool
+	failing     time.Time
+	answered    crawl.Boot // the boot that has answered a call last
+}
+
+// called notes how a call to the node's present boot has ended.
+func (n *node) called(answered bool, now time.Time) {
+	switch {
+	case answered:
+		n.answered = n.Boot
+	case !n.unreachable:
+		n.failing = now
+	}
+	n.unreachable = !answered
 }
 
 func (n *node) state() string {

@@ -21,7 +21,7 @@ var symptoms = []symptom{
 	{"The crawl is slow", []string{"domain_fails", "revisits_overdue", "bottleneck-politeness", "bottleneck-fetchers", "bottleneck-cpu", "bottleneck-dns", "bottleneck-disk", "bottleneck-handoff", "bottleneck-none", "bottleneck-nothing_due", "bottleneck-index", "bottleneck-render"}},
 	{"The crawl stops", []string{"exit-0", "exit-5", "exit-130"}},
 	{"A node does not start", []string{"exit-2", "exit-3"}},
-	{"A node does not join", []string{"exit-4", "join_address_silent", "join_address_wrong", "waits_for_members", "insecure"}},
+	{"A node does not join", []string{"exit-4", "join_address_silent", "join_address_wrong", "not_admitted", "calls_unanswered", "waits_for_members", "insecure"}},
 	{"The cluster pauses", []string{"paused_minority", "partitions_unserved", "taking_over", "node_failed"}},
 	{"Partitions are offline or have too few copies", []string{"offline", "under_replicated", "partitions_stuck", "partitions_lost", "copies_not_deleted"}},
 	{"The disk is full or slow", []string{"exit-6", "low_disk", "disk_full", "disk_stalled", "upload_fails"}},

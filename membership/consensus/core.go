@@ -277,7 +277,7 @@ func (c *Core) rank() int {
 // greet sends hellos with the number of this node's view. The side that is behind gets the
 // newer view, whichever side sent the hello. Each helloTicks a random node gets one, and
 // so does each node that was not heard for suspectTicks: no node counts as silent unless
-// it was asked.
+// it was asked. So does a node that is heard and has answered no call yet.
 func (c *Core) greet(random uint64) []Action {
 	ids := c.others()
 	var out []Action
@@ -285,7 +285,7 @@ func (c *Core) greet(random uint64) []Action {
 		v, heard := c.heard[id]
 		last, greeted := c.greeted[id]
 		picked := c.ticks%helloTicks == 0 && i == int(random%uint64(len(ids)))
-		due := (!heard || c.ticks-v.tick >= suspectTicks) && (!greeted || c.ticks-last >= helloTicks)
+		due := (!heard || c.ticks-v.tick >= suspectTicks || c.seen.byID[id].Unanswered) && (!greeted || c.ticks-last >= helloTicks)
 		if (picked || due) && !c.IsForgotten(id) {
 			c.greeted[id] = c.ticks
 			out = append(out, c.send(id, Message{Kind: KindHello}))

@@ -39,6 +39,10 @@ type Sighting struct {
 	Status            Status
 	RPC, HTTP, Gossip string
 	Process
+	// Unanswered says that calls to this boot are not answered, as far as this node knows:
+	// it is not admitted. A member that can call, but that nobody can call, would be given
+	// partitions that never arrive.
+	Unanswered bool
 }
 
 // sightings are the nodes that are alive in gossip. They are replaced, never changed.
@@ -70,8 +74,8 @@ type outlook struct {
 //
 // Several changes may go into one view:
 //   - a restarted member is listed with its new boot and keeps its Since;
-//   - a node with the status joining that was heard is admitted, unless its name is
-//     another member's, it is barred, exactly this boot has left before, or the
+//   - a node with the status joining that was heard and that answers calls is admitted,
+//     unless its name is another member's, it is barred, exactly this boot has left before, or the
 //     partitions are too few. It may have been excluded before: then it joins
 //     anew, with a new Since;
 //   - a member that is dead or forgotten, or that enough voters find silent, is removed,

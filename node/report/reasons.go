@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/storage"
+	"crawlnode/membership"
 	"crawlnode/node/disk"
 	"crawlnode/node/egress"
 	"crawlnode/node/uploads"
@@ -34,6 +35,7 @@ func (r *Reporter) HealthReasons() []crawl.HealthReason {
 	}
 	rs = append(rs, r.membershipReasons(time.Now())...)
 	rs = append(rs, r.joinReasons()...)
+	rs = append(rs, unansweredReasons(r.Name, r.Members.Snapshot().Unanswered)...)
 	if since, down := r.DNS.Outage(); down {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDNSDown, Since: since.UTC(), Message: r.Name + " gets no answer from any name server: hosts whose addresses are not known wait, and nothing is given up for a day; look at --dns, or at the system's name servers"})
 	}
@@ -168,6 +170,24 @@ func waitingReason(name string, silent []string, members int, since, now time.Ti
 		name, whom, silent[0], silent[0])}, true
 }
 
+// admitPatience is how long a node waits to be admitted before it tells the operator.
+const admitPatience = 15 * time.Second
+
+// notAdmitted says that the members answer this node, and do not list it.
+func notAdmitted(name string, self membership.Member, since time.Time) crawl.HealthReason {
+	return crawl.HealthReason{Code: crawl.ReasonNotAdmitted, Since: since.UTC(), Message: fmt.Sprintf(
+		"%s is not admitted, although the members of its cluster answer it: they may get no answer from it at %s; look at its --advertise, at firewalls, and at the health of a member", name, self.RPC)}
+}
+
+// unansweredReasons name the nodes that call this one and answer none of its calls.
+func unansweredReasons(name string, nodes []membership.Unanswered) (rs []crawl.HealthReason) {
+	for _, n := range nodes {
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonUnanswered, Since: n.Since.UTC(), Message: fmt.Sprintf(
+			"%s gets calls from %s and no answer from it at %s: start %s with an --advertise that leads to it, or open that port; or stop it", name, n.Name, n.RPC, n.Name)})
+	}
+	return rs
+}
+
 // waiting are the members of the last view that this node waits for; none when a view
 // lists this boot.
 func (r *Reporter) waiting() (silent []string, members int) {
@@ -191,6 +211,9 @@ func (r *Reporter) membershipReasons(now time.Time) []crawl.HealthReason {
 		silent, members := r.waiting()
 		if r, ok := waitingReason(r.Name, silent, members, r.Started, now); ok {
 			return []crawl.HealthReason{r}
+		}
+		if s := r.Members.Snapshot(); s.View != nil && len(silent) == 0 && s.Joining() && now.Sub(r.Started) > admitPatience {
+			return []crawl.HealthReason{notAdmitted(r.Name, r.Members.Self(), r.Started)}
 		}
 		return nil
 	}
