@@ -330,6 +330,16 @@ func (k *frontierTrip) blockQueue() {
 	if got := k.ask(&wire.GetParams{}); len(got) > 0 {
 		k.Errorf("given out of a blocked host: %v", got)
 	}
+	for _, inactive := range []bool{false, true} {
+		until(k.T, 20*time.Second, func() string { // the list may be some seconds old
+			l, err := k.c.ListQueues(k.ctx, &wire.Pagination{IncludeInactive: inactive})
+			k.fatal(err)
+			if slices.Contains(l.GetValues(), "127.0.0.1") != inactive {
+				return fmt.Sprintf("with inactive ones %v, while 127.0.0.1 is blocked: %v", inactive, l.GetValues())
+			}
+			return ""
+		})
+	}
 	_, err = k.c.BlockQueueUntil(k.ctx, &wire.BlockQueueParams{Key: "127.0.0.1"})
 	k.fatal(err)
 	k.next()

@@ -52,7 +52,10 @@ func (s *Server) GetStats(ctx context.Context, p *wire.QueueWithinCrawlParams) (
 		}
 		out.Size, out.NumberOfQueues = count(h.Queued), 1
 		out.Counts["completed"] = count(h.Pages)
-		if h.Queued > 0 {
+		if h.State == crawl.HostInFlight {
+			out.InProcess = 1 // a host has one URL at a time
+		}
+		if h.Queued > 0 || h.State == crawl.HostInFlight {
 			out.Counts["active_queues"] = 1
 		}
 		return out, nil
@@ -70,7 +73,7 @@ func (s *Server) GetStats(ctx context.Context, p *wire.QueueWithinCrawlParams) (
 
 func count(n int64) uint64 { return uint64(max(n, 0)) }
 
-// ListQueues lists hosts in memory, those with the most queued URLs first.
+// ListQueues lists hosts in memory, those with the most queued URLs first. An active one has URLs and is not held back.
 func (s *Server) ListQueues(ctx context.Context, p *wire.Pagination) (*wire.QueueList, error) {
 	out := &wire.QueueList{Start: p.GetStart(), CrawlID: p.GetCrawlID()}
 	if !ours(p.GetCrawlID()) {
@@ -83,7 +86,7 @@ func (s *Server) ListQueues(ctx context.Context, p *wire.Pagination) (*wire.Queu
 	var names []string
 	for i := range hosts.Hosts {
 		h := &hosts.Hosts[i]
-		if h.Queued > 0 || p.GetIncludeInactive() {
+		if h.Queued > 0 && h.State != crawl.HostBackoff && h.State != crawl.HostFrozen || p.GetIncludeInactive() {
 			names = append(names, string(h.Host))
 		}
 	}
@@ -200,7 +203,14 @@ func (s *Server) CountURLs(ctx context.Context, p *wire.CountUrlParams) (*wire.L
 // each calls fn with the stored URLs of a host, or of all, that contain filter, until it returns false. A partition that cannot be read
 // ends it: half a list would look like a whole one.
 func (s *Server) each(ctx context.Context, host, filter string, ignoreCase bool, fn func(*crawl.URLLine) (more bool, err error)) error {
-	q := crawl.URLQuery{Host: strings.ToLower(host), Contains: filter}
+	q := crawl.URLQuery{Contains: filter}
+	if host != "" {
+		name, err := hostOf(host)
+		if err != nil {
+			return nil //nolint:nilerr // no queue has such a key
+		}
+		q.Host = string(name)
+	}
 	for {
 		page, err := s.backend.ListURLs(ctx, q)
 		if err != nil {

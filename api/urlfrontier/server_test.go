@@ -110,6 +110,9 @@ func (n *node) ListURLs(_ context.Context, q crawl.URLQuery) (*crawl.URLPage, er
 		_, _ = fmt.Sscan(q.After, &from)
 	}
 	page := &crawl.URLPage{}
+	if q.Host != "" && q.Host != "a.example" {
+		return page, nil
+	}
 	for _, u := range all[from:min(from+2, len(all))] {
 		if strings.Contains(strings.ToLower(u), strings.ToLower(q.Contains)) {
 			page.URLs = append(page.URLs, crawl.URLLine{URL: u, Host: "a.example", State: crawl.ListDone})
@@ -126,11 +129,12 @@ func (n *node) DescribeHost(_ context.Context, host string) (*crawl.HostReport, 
 	if host != "a.example" {
 		return nil, crawl.ErrUnknownHost
 	}
-	return &crawl.HostReport{Queued: 2, Pages: 5}, nil
+	return &crawl.HostReport{Queued: 2, Pages: 5, State: crawl.HostInFlight}, nil
 }
 
 func (n *node) Hosts(context.Context, string, int) (*crawl.HostsReport, error) {
-	return &crawl.HostsReport{Hosts: []crawl.HostLine{{Host: "a.example", Queued: 2}, {Host: "b.example", Queued: 1}, {Host: "c.example"}}}, nil
+	return &crawl.HostsReport{Hosts: []crawl.HostLine{{Host: "a.example", Queued: 2}, {Host: "b.example", Queued: 1}, {Host: "c.example"},
+		{Host: "blocked.example", Queued: 4, State: crawl.HostBackoff}, {Host: "frozen.example", Queued: 4, State: crawl.HostFrozen}}}, nil
 }
 
 func (n *node) BlockHost(_ context.Context, host crawl.Host, wait time.Duration) error {
@@ -352,12 +356,14 @@ func TestQueries(t *testing.T) {
 	queues, err := c.ListQueues(ctx, &wire.Pagination{Start: 1})
 	ask("ListQueues", `values:"b.example" start:1 size:1`, queues, err)
 	queues, err = c.ListQueues(ctx, &wire.Pagination{Start: 2, IncludeInactive: true})
-	ask("ListQueues", `values:"c.example" start:2 size:1`, queues, err)
+	ask("ListQueues", `values:"c.example" values:"blocked.example" values:"frozen.example" start:2 size:3`, queues, err)
+	queues, err = c.ListQueues(ctx, &wire.Pagination{})
+	ask("ListQueues", `values:"a.example" values:"b.example" size:2`, queues, err)
 	st, err := c.GetStats(ctx, &wire.QueueWithinCrawlParams{})
 	if err != nil || st.GetSize() != 3 || st.GetInProcess() != 2 || st.GetNumberOfQueues() != 4 || st.GetCounts()["completed"] != 7 || st.GetCounts()["active_queues"] != 3 {
 		t.Errorf("GetStats: %v, %v", st, err)
 	}
-	if st, err = c.GetStats(ctx, &wire.QueueWithinCrawlParams{Key: "a.example"}); err != nil || st.GetSize() != 2 || st.GetNumberOfQueues() != 1 || st.GetCounts()["completed"] != 5 {
+	if st, err = c.GetStats(ctx, &wire.QueueWithinCrawlParams{Key: "a.example"}); err != nil || st.GetSize() != 2 || st.GetInProcess() != 1 || st.GetCounts()["active_queues"] != 1 || st.GetNumberOfQueues() != 1 || st.GetCounts()["completed"] != 5 {
 		t.Errorf("GetStats of a host: %v, %v", st, err)
 	}
 	if st, err = c.GetStats(ctx, &wire.QueueWithinCrawlParams{Key: "nobody.example"}); err != nil || st.GetNumberOfQueues() != 0 {
@@ -375,7 +381,15 @@ func TestQueries(t *testing.T) {
 	}
 	x, yes := "x", true
 	n1, err := c.CountURLs(ctx, &wire.CountUrlParams{Filter: &x, Key: "a.example", IgnoreCase: &yes})
-	ask("CountURLs", "value:4", n1, err) // a.example has an x as well
+	ask("CountURLs", "value:4", n1, err)                                                                  // a.example has an x as well
+	for key, want := range map[string]string{"A.Example": "value:4", "b.example": "", "not/a/host": ""} { // a queue's key is a host
+		n1, err = c.CountURLs(ctx, &wire.CountUrlParams{Key: key})
+		ask("CountURLs of "+key, want, n1, err)
+		list, err := c.ListURLs(ctx, &wire.ListUrlParams{Key: key})
+		if all := collect(t, list, err); len(all) != 4 && want != "" || len(all) != 0 && want == "" {
+			t.Errorf("ListURLs of %s: %v", key, all)
+		}
+	}
 	x = "/X"
 	n1, err = c.CountURLs(ctx, &wire.CountUrlParams{Filter: &x})
 	ask("CountURLs", "value:1", n1, err)
