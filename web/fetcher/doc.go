@@ -37,6 +37,9 @@
 // The system can evict their pages, they are no garbage, and readers see
 // ordinary bytes. After Response.Release they must not be read.
 //
+// Eight payloads at a time between 256 KiB and 1 MiB, fewer with little LargeBodyMemory, use buffers that are
+// used again, in place of a file.
+//
 // Queues: the pool of kept connections is filled by finished fetches, emptied
 // by the next fetch of the same host and by time. When it is full, the connection
 // that has been idle longest is closed. Payloads beyond 256 KiB for which the disk has no

@@ -182,8 +182,9 @@ type Fetcher struct {
 
 	// The pools belong to the Fetcher and not to the process: their contents may have channels,
 	// which must not cross a test's bubble.
-	wires    sync.Pool // *wire
-	bodies   sync.Pool // *[]byte, 64 KiB to 256 KiB
+	wires    sync.Pool   // *wire
+	bodies   sync.Pool   // *[]byte, 64 KiB to 256 KiB
+	medium   chan []byte // free buffers of firstSpool bytes, full at rest; nil ones were never used
 	decoders decoders
 }
 
@@ -200,6 +201,10 @@ func New(o Options) *Fetcher {
 	f.strict, f.lax = f.tlsConfigs()
 	f.wires.New = func() any { return newWire() }
 	f.bodies.New = func() any { b := make([]byte, 0, smallBodyBytes); return &b }
+	f.medium = make(chan []byte, mostMedium)
+	for range min(f.o.LargeBodyMemory/(16*firstSpool), mostMedium) {
+		f.medium <- nil
+	}
 	return f
 }
 
@@ -224,6 +229,7 @@ type exchange struct {
 	reserved int64        // bytes taken from Fetcher.large
 	bufs     [2]*[]byte   // the memory of RawBody and Body
 	spools   []*spool     // files made for them
+	medium   [][]byte     // buffers of Fetcher.medium
 }
 
 // deadline is the end of the whole fetch.

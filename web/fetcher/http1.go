@@ -75,7 +75,7 @@ func (x *exchange) readBody(body io.Reader, declared int64, h http.Header) (out 
 		body = summed{body, x.req.Received}
 	}
 	x.bufs[0] = x.f.bodies.Get().(*[]byte)
-	return x.fill(x.bufs[0], body, limit, need)
+	return x.fill(x.bufs[0], body, limit, need, min(declared, largeBodyBytes-1)) // more only for what has come
 }
 
 // summed adds the bytes that are read to a sum that others may read concurrently.

@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// This file manages the memory of payloads. Small ones use buffers that are reused. Larger ones use
+// This file manages the memory of payloads. Small ones use buffers that are reused, and so do a few of up to 1 MiB. Others use
 // spools or, where there is no room for another spool, anonymous memory that they wait for.
 
 const (
 	smallBodyBytes = 64 << 10  // first memory of a payload
-	largeBodyBytes = 256 << 10 // beyond this it is spooled, or memory is reserved
+	largeBodyBytes = 256 << 10 // beyond this it takes one of few buffers, is spooled, or memory is reserved
+	mostMedium     = 8         // buffers of firstSpool bytes, if Options.LargeBodyMemory is at least 16 times as much
 	minSpoolBytes  = 512 << 10 // payloads with a lower limit (robots.txt) are not spooled
 	firstSpool     = 1 << 20   // first size of a spool; it doubles
 	// spoolReserve is left free on the disk of the spools. It is larger than the free space at
@@ -21,17 +22,19 @@ const (
 )
 
 // fill reads r into *buf until its end or the limit. need is the memory to reserve when the payload
-// turns out to be large and cannot be spooled.
-func (x *exchange) fill(buf *[]byte, r io.Reader, limit, need int64) (out []byte, cut bool, err error) {
+// turns out to be large and cannot be spooled. expect is how long the payload claims to be, or less: memory
+// of that size, up to firstSpool, is taken at once, which saves copies.
+func (x *exchange) fill(buf *[]byte, r io.Reader, limit, need, expect int64) (out []byte, cut bool, err error) {
+	expect = min(expect+1, limit+1, firstSpool) // one more, to find the end
 	b := (*buf)[:0]
 	var file *spool
 	for {
-		if len(b) == cap(b) {
+		if len(b) == cap(b) || int64(cap(b)) < expect {
 			if int64(len(b)) > limit {
 				*buf = b
 				return b[:limit], true, nil
 			}
-			if b, file, err = x.larger(b, file, limit+1, need); err != nil {
+			if b, file, err = x.larger(b, file, expect, limit+1, need); err != nil {
 				return nil, false, err
 			}
 		}
@@ -51,10 +54,14 @@ func (x *exchange) fill(buf *[]byte, r io.Reader, limit, need int64) (out []byte
 	}
 }
 
-// larger moves b to more memory, of most bytes in the end: to that of file, when b is in one that
+// larger moves b to more memory, of at least bytes and of most bytes in the end: to that of file, when b is in one that
 // can grow; to a new spool; or to anonymous memory.
-func (x *exchange) larger(b []byte, file *spool, most, need int64) ([]byte, *spool, error) {
-	size := min(int64(2*cap(b)), most)
+func (x *exchange) larger(b []byte, file *spool, least, most, need int64) ([]byte, *spool, error) {
+	size := int64(2 * cap(b))
+	for size < least { // always a doubling, so that what is used again has few sizes
+		size *= 2
+	}
+	size = min(size, most)
 	switch {
 	case size <= largeBodyBytes:
 		return append(make([]byte, 0, size), b...), nil, nil
@@ -62,6 +69,8 @@ func (x *exchange) larger(b []byte, file *spool, most, need int64) ([]byte, *spo
 		if x.growSpool(file, size) {
 			return file.memory[:len(b):size], file, nil
 		}
+	case size <= firstSpool && x.takeMedium():
+		return append(x.medium[len(x.medium)-1][:0:min(firstSpool, most)], b...), nil, nil
 	case most > minSpoolBytes && x.f.o.SpoolDir != "":
 		if file = newSpool(x.f.o.SpoolDir, most); file != nil {
 			x.spools = append(x.spools, file)
@@ -75,6 +84,20 @@ func (x *exchange) larger(b []byte, file *spool, most, need int64) ([]byte, *spo
 	}
 	// Allocated once, without garbage; untouched memory costs nothing.
 	return append(make([]byte, 0, most), b...), nil, nil
+}
+
+// takeMedium takes one of the buffers of firstSpool bytes, if one is free: the pages of a web are rarely so large that they are worth a file.
+func (x *exchange) takeMedium() bool {
+	select {
+	case b := <-x.f.medium:
+		if b == nil {
+			b = make([]byte, firstSpool)
+		}
+		x.medium = append(x.medium, b)
+		return true
+	default:
+		return false
+	}
 }
 
 // growSpool grows s to size, if there is room. It does not wait.
@@ -114,6 +137,10 @@ func (x *exchange) free() {
 		x.f.spooled.Release(s.size)
 	}
 	x.spools = nil
+	for _, b := range x.medium {
+		x.f.medium <- b // there is room: it came from there
+	}
+	x.medium = nil
 	for i, b := range x.bufs {
 		if b != nil && cap(*b) <= largeBodyBytes {
 			*b = (*b)[:0]

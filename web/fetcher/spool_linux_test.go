@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
@@ -22,6 +23,53 @@ func mapped(t *testing.T, dir string) int {
 		t.Fatal(err)
 	}
 	return strings.Count(string(maps), dir)
+}
+
+// TestMediumBuffers checks that payloads of up to 1 MiB use the buffers there are, and files when those are taken.
+func TestMediumBuffers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	body := []byte(repeat("0123456789", 60_000))
+	srv := says(t, page(string(body)))
+	f := newFetcher(t, Options{LargeBodyMemory: 32 << 20, SpoolDir: dir})
+	var held []*Response
+	for files := range 3 { // two buffers
+		resp := mustDo(t, f, ask(t, "http", srv.addr, "/"))
+		held = append(held, resp)
+		if want := max(files-1, 0); !bytes.Equal(resp.Body, body) || mapped(t, dir) != want {
+			t.Errorf("payload %d: %d bytes, %d files, want %d", files+1, len(resp.Body), mapped(t, dir), want)
+		}
+	}
+	for _, resp := range held {
+		resp.Release()
+	}
+	if len(f.medium) != 2 || mapped(t, dir) != 0 {
+		t.Errorf("after the release %d buffers and %d files, want 2 and 0", len(f.medium), mapped(t, dir))
+	}
+	coded := decoded(t, f, gzipped(t, body), "gzip")
+	if !bytes.Equal(coded.Body, body) || mapped(t, dir) != 0 || len(f.medium) != 1 {
+		t.Errorf("decoded: %d bytes, %d files, %d free buffers; want %d, none, 1", len(coded.Body), mapped(t, dir), len(f.medium), len(body))
+	}
+	coded.Release()
+}
+
+// TestExpectedSizes checks that a payload's claim about its size costs at most the memory of 1 MiB, and never its content.
+func TestExpectedSizes(t *testing.T) {
+	t.Parallel()
+	want := []byte(repeat("0123456789", 1000))
+	for _, claim := range []uint32{0, 1, 9_999, 10_001, 64<<10 - 1, 64 << 10, 256<<10 - 1, 256 << 10, 1 << 20, 1<<32 - 1} {
+		f := newFetcher(t, Options{})
+		coded := gzipped(t, want)
+		binary.LittleEndian.PutUint32(coded[len(coded)-4:], claim)
+		resp := decoded(t, f, coded, "gzip")
+		if !bytes.Equal(resp.Body, want) {
+			t.Errorf("a payload that claims %d bytes: got %d, want %d", claim, len(resp.Body), len(want))
+		}
+		if cap(resp.Body) > firstSpool {
+			t.Errorf("a payload that claims %d bytes got memory of %d", claim, cap(resp.Body))
+		}
+		resp.Release()
+	}
 }
 
 // TestSpool checks that a large payload, received and decoded, is held in nameless files that
