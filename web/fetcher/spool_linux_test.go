@@ -30,7 +30,7 @@ func TestMediumBuffers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	body := []byte(repeat("0123456789", 60_000))
-	srv := says(t, page(string(body)))
+	srv := says(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
 	f := newFetcher(t, Options{LargeBodyMemory: 32 << 20, SpoolDir: dir})
 	var held []*Response
 	for files := range 3 { // two buffers
