@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -53,6 +54,9 @@ func (b *run) runWget(ctx context.Context) (result measurement, err error) {
 	case <-p.Done: // with an error code after any 404; the web judges what it has fetched
 	}
 	state := p.Cmd.ProcessState
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return result, fmt.Errorf("wget2 has crashed: %v", state)
+	}
 	result.Seconds = time.Since(began).Seconds()
 	result.CPUMicrosPerPage = float64((state.UserTime() + state.SystemTime()).Microseconds()) // judged divides it
 	return result, nil
