@@ -44,5 +44,6 @@
 //	queue            filled by    emptied by         bound                     when full
 //	given leases     GetURLs      results, time      maxGiven URLs             the oldest are forgotten: the metadata still has them
 //	streams          clients      their end          64 a connection           the client waits
+//	unread items     clients      the stream's handler  64 KiB a stream          the client waits
 //	strangers        connections  a call that is allowed  Strangers            package door closes the oldest
 package urlfrontier

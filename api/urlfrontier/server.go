@@ -56,8 +56,13 @@ const (
 	maxMessageBytes = 4 << 20
 	maxHeaderBytes  = 16 << 10
 	maxStreams      = 64 // of a connection
-	strangers       = 128
-	maxTrusted      = 1024
+	// streamWindow is what waits of a stream that is not read here, because the frontier is slow
+	// or the client takes no acknowledgements. It does not grow: grpc's own estimate of a fast
+	// line is 16 MiB, for each stream.
+	streamWindow = 64 << 10
+	connWindow   = 1 << 20 // under way; grpc does not count what waits
+	strangers    = 128
+	maxTrusted   = 1024
 )
 
 // roles are the calls that need more than crawl.RoleRead.
@@ -95,6 +100,8 @@ func New(b Backend, o Options) *Server {
 		grpc.MaxRecvMsgSize(maxMessageBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.StaticStreamWindowSize(streamWindow),
+		grpc.StaticConnWindowSize(connWindow),
 		grpc.WaitForHandlers(true),
 		grpc.ConnectionTimeout(5*time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),

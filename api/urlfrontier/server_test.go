@@ -580,6 +580,62 @@ func TestStreamsOfAConnection(t *testing.T) {
 }
 
 // putOne sends a URL over a stream that lasts as long as ctx.
+// TestUnreadIsBounded: a client that sends URLs faster than they are taken is held up before
+// much of what it sends waits here, on many streams too: their windows do not grow.
+func TestUnreadIsBounded(t *testing.T) {
+	t.Parallel()
+	busy := make(chan struct{})
+	c := dial(t, stuck{&node{}, busy}, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	var senders sync.WaitGroup
+	sent := make(chan int)
+	for range maxStreams {
+		senders.Go(func() {
+			s, err := c.PutURLs(ctx)
+			for i := 0; err == nil; i++ {
+				item := discovered(fmt.Sprintf("http://a.example/%d", i))
+				item.ID = strings.Repeat("i", 2000)
+				if err = s.Send(item); err == nil {
+					select {
+					case sent <- len(item.ID):
+					case <-ctx.Done():
+					}
+				}
+			}
+		})
+	}
+	most := 4 * maxStreams * streamWindow // here, in the sockets and at the client
+	for total, quiet := 0, false; !quiet && total <= most; {
+		select {
+		case n := <-sent:
+			if total += n; total > most {
+				t.Errorf("more than %d bytes were taken, and nothing was acknowledged", most)
+			}
+		case <-time.After(time.Second):
+			if quiet = true; total == 0 {
+				t.Error("nothing was sent")
+			}
+		}
+	}
+	close(busy)
+	cancel()
+	senders.Wait()
+}
+
+// stuck is a node that takes no URL, and says so when busy is closed.
+type stuck struct {
+	*node
+	busy chan struct{}
+}
+
+func (s stuck) AddFound(ctx context.Context, _ crawl.FoundURLs) (crawl.FoundReport, error) {
+	select {
+	case <-s.busy:
+	case <-ctx.Done():
+	}
+	return crawl.FoundReport{}, errors.New("stuck")
+}
+
 func putOne(ctx context.Context, c wire.URLFrontierClient) error {
 	s, err := c.PutURLs(ctx)
 	if err != nil {
