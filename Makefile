@@ -46,7 +46,7 @@ PAGES     ?=
 DESTDIR   ?=
 PREFIX    ?= /usr/local
 
-.PHONY: build demo test check nightly race units tools sim mutants fuzz integ bench benchonce flame scale lint vuln generate deps soak install firsthour engines release image containers help
+.PHONY: build demo test check nightly race units tools sim mutants fuzz integ bench benchonce flame scale lint vuln generate deps soak install firsthour rendering engines release image containers help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -146,6 +146,10 @@ install: build ## the program, its manual page and completions below PREFIX (/us
 firsthour: deps ## the scripts of examples beside the same with wget2, wget and Scrapy; appends to docs/results/firsthour.md
 	.ci/deps wget wget2 python3-scrapy
 	go test -count=1 -timeout 30m -v -run '^TestFirstTasks$$' ./integration -rivals
+
+rendering: deps ## applications built with real libraries in a browser: every page, its text; appends to docs/results/applications.md
+	.ci/npm integration/applications
+	go test -count=1 -timeout 60m -v -run '^TestApplications$$' ./integration -applications
 
 engines: ## the index beside bleve and SQLite's FTS5, on the HTML pages of PAGES: one folder a site, such as Debian packages of documentation after dpkg -x
 	@test -n "$(PAGES)" || { echo 'set PAGES to a folder of sites'; exit 1; }

@@ -22,7 +22,8 @@
 //
 // [Pool.Render] returns within [Config.Timeout] plus [Grace], after the start of the browser if the page has
 // waited for it: that has a limit of its own, half a minute. At the time-out the page is read as it is; a page that cannot be read any more (an endless script) is [ErrTimeout]. The links, the text, the DOM,
-// the requests and the bytes of a page have limits of their own (limits.go).
+// the requests and the bytes of a page have limits of their own (limits.go). A page that was read when it was quiet is
+// returned before its tab is closed; its slot is taken until then.
 //
 // # What is left behind
 //

@@ -62,7 +62,7 @@ func (t *tab) paused(e fetch.EventRequestPaused) {
 		t.route(e.Request.URL + e.Request.URLFragment)
 		t.fail(e.RequestID, network.ErrorReasonAborted)
 		return
-	case what == refuse || full:
+	case what == refuse || full || t.asking.Err() != nil:
 		t.fail(e.RequestID, network.ErrorReasonBlockedByClient)
 		return
 	}
@@ -81,7 +81,7 @@ func (t *tab) paused(e fetch.EventRequestPaused) {
 
 // fetch asks the Fetcher and passes its answer on.
 func (t *tab) fetch(e fetch.EventRequestPaused) {
-	r, err := t.fetcher.Fetch(t.ctx, Request{URL: withoutFragment(e.Request.URL), Method: e.Request.Method, Kind: string(e.ResourceType)})
+	r, err := t.fetcher.Fetch(t.asking, Request{URL: withoutFragment(e.Request.URL), Method: e.Request.Method, Kind: string(e.ResourceType)})
 	if err != nil {
 		t.fail(e.RequestID, network.ErrorReasonBlockedByClient)
 		return

@@ -9,7 +9,7 @@ const (
 	readTime  = 2 * time.Second // of Grace: to read a page at its time-out
 	closeTime = 2 * time.Second // of Grace: to close its tab; after that the browser is killed
 
-	closeLate = 10 * time.Second // the same for a page that was taken back, for which nobody waits
+	closeLate = 10 * time.Second // the same for a page that was read when it was quiet, or taken back: nobody waits for it
 
 	quietTime = 500 * time.Millisecond // without a request or a change of the DOM
 	lookEvery = 100 * time.Millisecond

@@ -84,11 +84,12 @@ func (p *Pool) Stats() Stats {
 	return s
 }
 
-// Render shows page to the browser. It waits for a slot as long as ctx lasts, and then returns within
-// the time-out plus Grace; a page for which the browser starts, or which waits for that, has its time from then on. An error is ErrTimeout, ErrBrowser, ErrClosed or that of ctx.
+// Render shows page to the browser. It waits for a slot as long as ctx lasts, and then returns within the time-out plus Grace; a page for
+// which the browser starts, or which waits for that, has its time from then on. An error is ErrTimeout, ErrBrowser, ErrClosed or that of
+// ctx.
 //
-// Once ctx is done it returns at once, however long the browser takes to start or to close the page's tab: the slot is free after
-// that. So the bytes of page must not change later, and fetcher may still be called, with a context that is done.
+// It returns when the page is read, and at once when ctx is done, however long the browser takes to start or to close the page's tab: the
+// slot is free after that. So the bytes of page must not change later, and fetcher may still be called, with a context that is done.
 func (p *Pool) Render(ctx context.Context, page Page, fetcher Fetcher) (Result, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -108,12 +109,18 @@ func (p *Pool) Render(ctx context.Context, page Page, fetcher Fetcher) (Result, 
 	go func() { // Close waits for it
 		defer p.ended.Done()
 		defer func() { <-p.slots }()
-		result, healthy, err := b.render(ctx, p.cfg.Timeout, page, fetcher)
-		last := p.give(b, healthy)
+		result, closing, err := b.render(ctx, p.cfg.Timeout, page, fetcher)
 		if ctx.Err() == nil {
 			p.count(result, err)
 		}
-		done <- outcome{result, err}
+		if result.whole(err) {
+			done <- outcome{result, err}
+		}
+		healthy := closing()
+		last := p.give(b, healthy)
+		if !result.whole(err) { // another try gets another browser
+			done <- outcome{result, err}
+		}
 		if !healthy {
 			b.kill()
 		}

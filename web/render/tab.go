@@ -26,6 +26,9 @@ type tab struct {
 	wg      sync.WaitGroup // of the readers of events and of the requests
 	main    cdp.FrameID
 
+	asking context.Context // of requests; done when the page was read
+	over   func()          // ends asking
+
 	open    atomic.Int64 // requests that are being fetched
 	waiting chan struct{}
 
@@ -45,28 +48,24 @@ func (b *browser) begin(timeout time.Duration) (end time.Time, err error) {
 	return time.Now().Add(timeout), nil
 }
 
-// render shows one page. It returns within the time-out plus Grace, after the start of the browser. A browser that is not healthy
-// has to be killed.
-func (b *browser) render(parent context.Context, timeout time.Duration, p Page, fetcher Fetcher) (result Result, healthy bool, err error) {
+// render shows one page. It returns within the time-out plus Grace, after the start of the browser. The caller calls closing, which
+// ends the tab and reports whether the browser is healthy; if not, it has to be killed.
+func (b *browser) render(parent context.Context, timeout time.Duration, p Page, fetcher Fetcher) (result Result, closing func() (healthy bool), err error) {
 	end, err := b.begin(timeout)
 	if err != nil {
-		return Result{}, false, err
+		return Result{}, func() bool { return false }, err
 	}
 	abort := time.AfterFunc(time.Until(end)+readTime, b.kill) // a call that does not return ends with the browser
 	defer abort.Stop()
-	defer func() { result.Duration = timeout - time.Until(end) }()
 	if parent.Err() != nil { // it was taken back while the browser started
-		return Result{}, !b.dead(), parent.Err()
+		return Result{}, func() bool { return !b.dead() }, parent.Err()
 	}
 	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	t := &tab{ctx: ctx, page: p, fetcher: fetcher, waiting: make(chan struct{}, maxOpenRequests)}
+	t.asking, t.over = context.WithCancel(ctx)
 	stop := context.AfterFunc(parent, cancel)
 	result, err = t.run(end)
-	patience := closeTime
-	if parent.Err() != nil { // nobody waits for it
-		patience = closeLate
-	}
-	healthy = t.close(cancel, stop, patience)
+	t.over()
 	t.mu.Lock()
 	result.Requests, result.Refused = t.requests, t.refused
 	t.mu.Unlock()
@@ -79,8 +78,16 @@ func (b *browser) render(parent context.Context, timeout time.Duration, p Page, 
 	case !time.Now().Before(end):
 		result.TimedOut, err = true, fmt.Errorf("%w: %w", ErrTimeout, err)
 	}
-	return result, healthy && !b.dead(), err
+	result.Duration = timeout - time.Until(end)
+	patience := closeTime
+	if parent.Err() != nil || result.whole(err) { // nobody waits for it
+		patience = closeLate
+	}
+	return result, func() bool { return t.close(cancel, stop, patience) && !b.dead() }, err
 }
+
+// whole reports whether the page was read when it was quiet: its tab closes well, in time.
+func (r *Result) whole(err error) bool { return err == nil && !r.TimedOut }
 
 // close ends the tab and waits for its goroutines. It reports whether the browser closed the tab in time;
 // if not, the goroutines end with the browser, which has to be killed.
