@@ -175,7 +175,7 @@ func (n *Node) openStores(kv storage.KV) (err error) {
 // triple is tried.
 func (n *Node) openAddresses(wrap func(membership.Storage) membership.Storage) error {
 	for try := 0; ; try++ {
-		b, err := network.Listen(&n.cfg, n.dir, n.network)
+		b, err := network.Listen(&n.cfg, n.dir, n.network, n.log)
 		if bad := (*network.Error)(nil); errors.As(err, &bad) {
 			return usageError(err)
 		}

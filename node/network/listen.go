@@ -3,6 +3,7 @@ package network
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strconv"
 	"syscall"
@@ -41,13 +42,35 @@ func (e *Error) Unwrap() error { return e.err }
 
 // Listen binds the node's addresses, or the next free triple; those of the last start are tried
 // first. Its error is an *Error, or one of the data directory.
-func Listen(c *config.Config, dir *datadir.Dir, network *Network) (*Bound, error) {
+func Listen(c *config.Config, dir *datadir.Dir, network *Network, log *slog.Logger) (*Bound, error) {
 	b, err := listenTriple(c, dir, network)
 	if err != nil {
 		return nil, err
 	}
+	if moved := moved(c, b); moved != "" {
+		log.Warn(moved)
+	}
 	b.HTTP, b.RPC = door.Listen(b.HTTP, httpConnections), door.Listen(b.RPC, rpcConnections)
 	return b, nil
+}
+
+// moved says that a node listens elsewhere than its flags say, "" that it does not. Whoever gave a
+// port has told others of it. That the ports of nodes without such flags move is how they share a
+// machine; the banner shows them.
+func moved(c *config.Config, b *Bound) string {
+	usual := config.Default()
+	for _, a := range [...]struct{ flag, asked, usual, got string }{
+		{"--gossip", c.Gossip, usual.Gossip, b.Gossip},
+		{"--rpc", c.RPC, usual.RPC, b.RPC.Addr().String()},
+		{"--http", c.HTTP, usual.HTTP, b.HTTP.Addr().String()},
+	} {
+		_, asked, _ := net.SplitHostPort(a.asked)
+		_, got, _ := net.SplitHostPort(a.got)
+		if n, err := strconv.Atoi(asked); err == nil && n != 0 && asked != got && a.asked != a.usual {
+			return fmt.Sprintf("%s says port %s, and this node listens at %s, also after a restart, because one of its three ports was taken: tell the other nodes that address, or give free ports", a.flag, asked, got)
+		}
+	}
+	return ""
 }
 
 // listenTriple is Listen without the doors.

@@ -3,6 +3,7 @@ package network
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strconv"
 	"strings"
@@ -61,7 +62,9 @@ func TestTakenPortsMoveUpTogetherAndAreRemembered(t *testing.T) {
 	}
 	defer dir.Close()
 	c, taken := tripleConfig(t)
-	b, err := Listen(&c, dir, nil)
+	var said strings.Builder
+	log := slog.New(slog.NewTextHandler(&said, nil))
+	b, err := Listen(&c, dir, nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,13 +73,16 @@ func TestTakenPortsMoveUpTogetherAndAreRemembered(t *testing.T) {
 	if shift < 20 || shift%10 != 0 || gossip != http+1 || rpc != http+2 {
 		t.Errorf("asked for %s, %s, %s; got %d, %d, %d", c.HTTP, c.Gossip, c.RPC, http, gossip, rpc)
 	}
+	if !strings.Contains(said.String(), "level=WARN") || !strings.Contains(said.String(), fmt.Sprintf("--gossip says port %d, and this node listens at %d", port(t, c.Gossip), gossip)) {
+		t.Errorf("of the moved port is said: %q", said.String())
+	}
 	b.HTTP.Close()
 	b.RPC.Close()
 	// Free again, and still the remembered ones are taken.
 	for _, l := range taken {
 		l.Close()
 	}
-	b, err = Listen(&c, dir, nil)
+	b, err = Listen(&c, dir, nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +93,7 @@ func TestTakenPortsMoveUpTogetherAndAreRemembered(t *testing.T) {
 	b.RPC.Close()
 	// Other flags invalidate the memory.
 	c.HTTP = "127.0.0.1:0"
-	b, err = Listen(&c, dir, nil)
+	b, err = Listen(&c, dir, nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +105,7 @@ func TestTakenPortsMoveUpTogetherAndAreRemembered(t *testing.T) {
 
 	c.HTTP = "192.0.2.1:80" // no address of this machine
 	var bad *Error
-	if _, err := Listen(&c, dir, nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), "192.0.2.1") {
+	if _, err := Listen(&c, dir, nil, log); !errors.As(err, &bad) || !strings.Contains(err.Error(), "192.0.2.1") {
 		t.Errorf("a foreign address: %v", err)
 	}
 }
