@@ -132,7 +132,7 @@ func (pg part) setDue(d layout.DuePlace, e Estimate) {
 	key := layout.AppendDueKey(nil, &d)
 	pg.Set(key, layout.EncodeDue(e))
 	gen, heads := pg.Gen(), &pg.f.dueHeads
-	pg.Group.Then(func() { heads.Put(gen, d) })
+	pg.Group.Then(func() { heads.Put(gen, key) })
 }
 
 // dropDue takes a planned page out of the due ones.

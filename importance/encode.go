@@ -106,8 +106,11 @@ func (r *reader) urls() (host URL, rest []byte) {
 	return (URL(h[0])<<16 | URL(h[1])<<8 | URL(h[2])) << urlBits, r.take(n * urlBytes)
 }
 
-// urlBytes is what a URL takes beside its host.
-const urlBytes = urlBits / 8
+// urlBytes is what a URL takes beside its host, and LinkBytes what a link takes at least.
+const (
+	urlBytes  = urlBits / 8
+	LinkBytes = urlBytes
+)
 
 // nextURL takes a URL off what reader.urls returned.
 func nextURL(host URL, rest []byte) (URL, []byte) {
@@ -333,7 +336,7 @@ func DecodeHistogram(b []byte) (*Histogram, error) {
 	return h, h.Decode(b)
 }
 
-// Decode reads what AppendHistogram has written into an empty histogram.
+// Decode adds what AppendHistogram has written. After an error the histogram has a part of it.
 func (h *Histogram) Decode(b []byte) error {
 	r := reader{b: b}
 	r.version()
@@ -345,7 +348,7 @@ func (h *Histogram) Decode(b []byte) error {
 			r.fail()
 			break
 		}
-		h.counts[at] = n
+		h.counts[at] += n
 		h.total += n
 	}
 	return r.end("histogram")

@@ -112,7 +112,11 @@ func maxAge(h http.Header, now time.Time) time.Duration {
 
 // expiresIn compares Expires with the server's own Date if there is one, since the clock of this machine may be wrong.
 func expiresIn(h http.Header, now time.Time) time.Duration {
-	until, err := http.ParseTime(strings.TrimSpace(h.Get("Expires")))
+	text := strings.TrimSpace(h.Get("Expires"))
+	if text == "" {
+		return 0 // most servers send none; three errors of parsing would be made for it
+	}
+	until, err := http.ParseTime(text)
 	if err != nil {
 		return 0
 	}

@@ -125,22 +125,21 @@ func (k *Keeper) Standing(p crawl.Partition, u urlnorm.URL) (a importance.Accoun
 	return Account(v, layout.NumberOf(u))
 }
 
-// Ranks reads the histogram of the importance of a partition's URLs.
-func (k *Keeper) Ranks(p crawl.Partition) (*importance.Histogram, error) {
+// AddRanks adds the histogram of the importance of a partition's URLs to h.
+func (k *Keeper) AddRanks(h *importance.Histogram, p crawl.Partition) error {
 	v, err := k.w.Read(p)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer v.Close()
 	b, ok, err := v.Get([]byte(layout.CashRanks))
 	if err != nil || !ok {
-		return &importance.Histogram{}, err
+		return err
 	}
-	h, err := importance.DecodeHistogram(b)
-	if err != nil {
-		return nil, fmt.Errorf("%w: histogram of partition %d: %w", layout.ErrCorrupt, p, err)
+	if err := h.Decode(b); err != nil {
+		return fmt.Errorf("%w: histogram of partition %d: %w", layout.ErrCorrupt, p, err)
 	}
-	return h, nil
+	return nil
 }
 
 // Ledger reads the sums of a partition's cash.

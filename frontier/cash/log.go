@@ -39,6 +39,7 @@ func readLog(v *reader.Partition, after uint64, limits *Limits, s *scratch) (*lo
 	it := v.Iterate(prefix)
 	defer it.Close()
 	var credits []importance.Entry
+	room := s.visited[:0] // for links
 	read, size, links := 0, 0, 0
 	for it.Seek(v.Abs(layout.AppendCashKey(nil, layout.CashLog, after+1))); it.Valid(); it.Next() {
 		if read >= limits.Entries || size >= limits.LogBytes || links >= limits.Links {
@@ -49,7 +50,10 @@ func readLog(v *reader.Partition, after uint64, limits *Limits, s *scratch) (*lo
 		if err != nil {
 			return nil, err
 		}
-		e, err := layout.DecodeCashLog(value)
+		if n := len(value) / importance.LinkBytes; cap(room)-len(room) < n { // links that are there stay where they are
+			room = make([]importance.Target, 0, max(2*cap(room), n))
+		}
+		e, err := layout.DecodeCashLogInto(room[len(room):], value)
 		if err != nil {
 			return nil, err
 		}
@@ -63,6 +67,7 @@ func readLog(v *reader.Partition, after uint64, limits *Limits, s *scratch) (*lo
 		if e.Visit != nil {
 			l.visits = append(l.visits, visited{CashVisit: *e.Visit, numbers: []uint64{number}})
 			links += len(e.Visit.Links)
+			room = room[:len(room)+len(e.Visit.Links)]
 			continue
 		}
 		l.numbers = append(l.numbers, number)
@@ -73,6 +78,7 @@ func readLog(v *reader.Partition, after uint64, limits *Limits, s *scratch) (*lo
 		credits = append(credits, e.Credits...)
 		l.deltas = importance.MergeDeltas(l.deltas, e.Deltas)
 	}
+	s.visited = room
 	l.deltas = importance.MergeDeltas(l.deltas, s.summer.SumCredits(credits))
 	l.sortVisits()
 	return l, nil

@@ -130,6 +130,7 @@ type scratch struct {
 	away     []away
 	credited []importance.Credit
 	targets  []importance.Target
+	visited  []importance.Target // what the visits of the log point into
 	summer   importance.Summer
 }
 

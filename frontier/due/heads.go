@@ -44,9 +44,8 @@ func (h *Heads) of(gen layout.Generation) *head {
 	return d
 }
 
-// Put notes a page that is due at a place, after the commit.
-func (h *Heads) Put(gen layout.Generation, place layout.DuePlace) {
-	key := layout.AppendDueKey(nil, &place)
+// Put notes a page that is due, by its relative key, after the commit. It keeps the key.
+func (h *Heads) Put(gen layout.Generation, key []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	d := h.of(gen)

@@ -44,7 +44,7 @@ func TestHeads(t *testing.T) {
 			case k < 3:
 				d := layout.DueAt(time.Unix(int64(rng.IntN(50)), 0), "h", layout.Fingerprint{byte(rng.IntN(3))})
 				store[d] = true
-				notes = append(notes, func() { h.Put(gen, d) })
+				notes = append(notes, func() { h.Put(gen, layout.AppendDueKey(nil, &d)) })
 			case k < 5 && len(store) > 0:
 				d := slices.Collect(maps.Keys(store))[0]
 				delete(store, d)

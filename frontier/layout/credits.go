@@ -211,7 +211,10 @@ func EncodeCashDeltas(deltas []importance.Delta) []byte {
 }
 
 // DecodeCashLog reads an entry of the log.
-func DecodeCashLog(b []byte) (e CashLogEntry, err error) {
+func DecodeCashLog(b []byte) (CashLogEntry, error) { return DecodeCashLogInto(nil, b) }
+
+// DecodeCashLogInto reads an entry of the log. The links of a page go into the memory of dst, whose content is lost, if there is enough.
+func DecodeCashLogInto(dst []importance.Target, b []byte) (e CashLogEntry, err error) {
 	r := newDecoder(b)
 	switch r.byte() {
 	case logVisit:
@@ -219,7 +222,7 @@ func DecodeCashLog(b []byte) (e CashLogEntry, err error) {
 		if r.bad {
 			break
 		}
-		e.Visit.Site, e.Visit.Links, err = readLinks(nil, &r)
+		e.Visit.Site, e.Visit.Links, err = readLinks(dst, &r)
 		return e, corruptCash(err)
 	case logCredits:
 		p, err := importance.DecodeParcel(r.b)

@@ -3,6 +3,7 @@ package layout
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"time"
 
 	"crawlnode/crawl"
@@ -45,6 +46,7 @@ const dueFixed = 1 + 8 + 1 + len(Fingerprint{})
 
 // AppendDueKey appends the relative key of a due page.
 func AppendDueKey(b []byte, d *DuePlace) []byte {
+	b = slices.Grow(b, dueFixed+len(d.Host))
 	b = binary.BigEndian.AppendUint64(append(b, TableDue), d.ns)
 	b = append(append(b, d.Host...), 0)
 	return append(b, d.Fingerprint[:]...)
@@ -66,7 +68,8 @@ func ParseDueKey(rel []byte) (d DuePlace, ok bool) {
 //
 //	version, 4 bytes belief, byte weight, byte flags
 func EncodeDue(e Estimate) []byte {
-	return append(append([]byte{FormatVersion}, e.Belief[:]...), e.Weight, e.Flags)
+	b := append(make([]byte, 0, 1+len(e.Belief)+2), FormatVersion)
+	return append(append(b, e.Belief[:]...), e.Weight, e.Flags)
 }
 
 // DecodeDue reads what EncodeDue has written.

@@ -24,8 +24,9 @@ type Keeper struct {
 	held     map[crawl.Partition]*holding
 	turns    int
 	order    ordering
-	folded   bool // there are accounts
-	behind   bool // the last round has not sent all: larger folds need fewer entries
+	folded   bool      // there are accounts
+	behind   bool      // the last round has not sent all: larger folds need fewer entries
+	lastFold time.Time // when the logs were looked at
 	lastSums time.Time
 }
 
@@ -68,13 +69,16 @@ func (k *Keeper) On() bool {
 const round = time.Second
 
 // A log is folded when it has so many entries that a changed block, of 4 KiB, stands for blockPages
-// pages at least, and at the latest after foldAfter. sumAfter is how often histograms are summed.
+// pages at least, and at the latest after foldAfter. sumAfter is how often histograms are summed. Logs are looked at
+// together, every foldEvery: what a fold has for other partitions is an entry for each of them and each round of folds, so few rounds need
+// few entries.
 const (
 	blockPages    = 8
 	blockAccounts = 150
 	foldMost      = 1_500 // entries with which a log is folded in any case
 	foldAfter     = 30 * time.Second
 	foldSmall     = 5 * time.Second // for each block, in a partition with few accounts
+	foldEvery     = 5 * time.Second
 	sumAfter      = 10 * time.Second
 )
 
@@ -143,22 +147,28 @@ func (k *Keeper) look(now time.Time) {
 	}
 }
 
-// fold folds the logs that are due.
+// fold folds the logs that are due, when it is time for a round of folds.
 func (k *Keeper) fold(ctx context.Context, now time.Time) error {
 	entries := map[crawl.Partition]int{}
-	k.opts.Store.Unfolded(func(p crawl.Partition, n int) { entries[p] = n })
-	var due []crawl.Partition
-	for p, h := range k.held {
-		n, grown := entries[p]
-		if grown && h.since.IsZero() {
+	k.opts.Store.Unfolded(func(p crawl.Partition, n int) {
+		entries[p] = n
+		if h := k.held[p]; h != nil && h.since.IsZero() {
 			h.since = now
 		}
+	})
+	if now.Sub(k.lastFold) < foldEvery {
+		return nil
+	}
+	k.lastFold = now
+	var due []crawl.Partition
+	for p, h := range k.held {
+		n := entries[p]
 		blocks := 1 + int(h.accounts/blockAccounts)
 		enough, after := min(blockPages*blocks, foldMost), min(time.Duration(1+blocks)*foldSmall, foldAfter)
 		if k.behind {
 			enough, after = foldMost, 4*foldAfter
 		}
-		if !h.since.IsZero() && (n >= enough || now.Sub(h.since) >= after) {
+		if !h.since.IsZero() && (n >= enough || now.Sub(h.since) >= after-foldEvery) { // the next round would be too late
 			due = append(due, p)
 		}
 	}

@@ -35,7 +35,7 @@ type Store interface {
 	Credits(p crawl.Partition, after frontier.OutboxKey, n, size int) ([]cash.CreditEntry, error)
 	ApplyCredits(ctx context.Context, entries []cash.CreditEntry) ([]uint64, error)
 	AckCredits(ctx context.Context, entries []cash.CreditEntry, marks []uint64) error
-	Ranks(p crawl.Partition) (*importance.Histogram, error)
+	AddRanks(h *importance.Histogram, p crawl.Partition) error
 	Standing(p crawl.Partition, u urlnorm.URL) (importance.Account, bool, error)
 	Walk(visit func(*frontier.Meta) bool)
 }

@@ -17,14 +17,9 @@ const maxSummary = 16 << 10
 func (k *Keeper) sum() error {
 	var own importance.Histogram
 	for p := range k.held {
-		h, err := k.opts.Store.Ranks(p)
-		if errors.Is(err, commit.ErrNotHolder) {
-			continue
-		}
-		if err != nil {
+		if err := k.opts.Store.AddRanks(&own, p); err != nil && !errors.Is(err, commit.ErrNotHolder) {
 			return err
 		}
-		own.Plus(h)
 	}
 	summary := importance.AppendHistogram(nil, &own)
 	k.summary.Store(&summary)
