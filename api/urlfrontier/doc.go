@@ -39,10 +39,12 @@
 //
 // # Concurrency and bounds
 //
-// Serve returns when all calls have ended. A stream's items are handled in order, one after the other, in its own goroutine.
+// Serve returns when all calls have ended. A goroutine receives the items of a PutURLs stream. Those that come while others are being stored are
+// stored together, and acknowledged in their order. The batches of PutDiscovered are stored one after the other.
 //
 //	queue            filled by    emptied by         bound                     when full
 //	given leases     GetURLs      results, time      maxGiven URLs             the oldest are forgotten: the metadata still has them
+//	inbox            PutURLs      its stream's call  maxItems, maxItemBytes    the client waits (flow control)
 //	streams          clients      their end          64 a connection           the client waits
 //	unread items     clients      the stream's handler  64 KiB a stream          the client waits
 //	strangers        connections  a call that is allowed  Strangers            package door closes the oldest

@@ -163,7 +163,7 @@ func (n *node) ChangeCrawl(_ context.Context, c crawl.CrawlChange) (crawl.CrawlR
 func (n *node) RecordChange(e crawl.AuditEntry) { n.changes = append(n.changes, e) }
 
 // dial serves b until the test ends, and returns a client.
-func dial(t *testing.T, b Backend, o Options) wire.URLFrontierClient {
+func dial(t testing.TB, b Backend, o Options) wire.URLFrontierClient {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

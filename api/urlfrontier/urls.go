@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -77,32 +78,63 @@ func first(md map[string]*wire.StringList, key string) string {
 	return ""
 }
 
-// PutURLs stores URLs and results, and acknowledges each when it is durable.
+// PutURLs stores URLs and results, and acknowledges each when it is durable, in their order. Those that came while others were being stored are
+// stored together: the URLs first, so that a result is never stored before links that were sent before it.
 func (s *Server) PutURLs(stream grpc.BidiStreamingServer[wire.URLItem, wire.AckMessage]) error {
+	b := newInbox()
+	ctx, cancel := context.WithCancel(stream.Context())
+	var filling sync.WaitGroup
+	defer filling.Wait() // a stream that cannot be sent to has ended for its receiver too
+	defer cancel()
+	filling.Go(func() { b.fill(ctx, stream.Recv) })
 	for {
-		item, err := stream.Recv()
+		items, err := b.take()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		info := item.GetDiscovered().GetInfo()
-		var st wire.AckMessage_Status
-		if known := item.GetKnown(); known != nil {
-			info = known.GetInfo()
-			st = s.settle(stream.Context(), known, time.Now())
-		} else {
-			st = s.store(stream.Context(), []*wire.URLInfo{info})[0]
-		}
-		id := item.GetID()
-		if id == "" {
-			id = info.GetUrl()
-		}
-		if err := stream.Send(&wire.AckMessage{ID: id, Status: st}); err != nil {
-			return err
+		for i, st := range s.put(ctx, items) {
+			id := items[i].GetID()
+			if id == "" {
+				id = infoIn(items[i]).GetUrl()
+			}
+			if err := stream.Send(&wire.AckMessage{ID: id, Status: st}); err != nil {
+				return err
+			}
 		}
 	}
+}
+
+// infoIn is the URL of an item; nil: it has none.
+func infoIn(item *wire.URLItem) *wire.URLInfo {
+	if known := item.GetKnown(); known != nil {
+		return known.GetInfo()
+	}
+	return item.GetDiscovered().GetInfo()
+}
+
+// put stores items and returns a status for each.
+func (s *Server) put(ctx context.Context, items []*wire.URLItem) []wire.AckMessage_Status {
+	sts := make([]wire.AckMessage_Status, len(items))
+	var urls []*wire.URLInfo
+	var results []*wire.KnownURLItem
+	var ofURLs, ofResults []int
+	for i, item := range items {
+		if known := item.GetKnown(); known != nil {
+			results, ofResults = append(results, known), append(ofResults, i)
+		} else {
+			urls, ofURLs = append(urls, infoIn(item)), append(ofURLs, i)
+		}
+	}
+	for i, st := range s.store(ctx, urls) {
+		sts[ofURLs[i]] = st
+	}
+	for i, st := range s.settle(ctx, results, time.Now()) {
+		sts[ofResults[i]] = st
+	}
+	return sts
 }
 
 // PutDiscovered stores batches of URLs, and acknowledges each batch when it is durable.
@@ -121,11 +153,11 @@ func (s *Server) PutDiscovered(stream grpc.BidiStreamingServer[wire.DiscoveredBa
 	}
 }
 
-// store stores discovered URLs and returns a status for each. They go to the node together; when it refuses some of them, one by one,
-// to learn which.
+// store stores discovered URLs and returns a status for each. They go to the node together; when it refuses some of them, in halves, to learn
+// which.
 func (s *Server) store(ctx context.Context, infos []*wire.URLInfo) []wire.AckMessage_Status {
 	sts := make([]wire.AckMessage_Status, len(infos))
-	var found crawl.FoundURLs
+	var found []crawl.FoundURL
 	var at []int
 	for i, info := range infos {
 		if !ours(info.GetCrawlID()) || info.GetUrl() == "" {
@@ -133,27 +165,38 @@ func (s *Server) store(ctx context.Context, infos []*wire.URLInfo) []wire.AckMes
 			continue
 		}
 		depth, _ := strconv.Atoi(first(info.GetMetadata(), metaDepth))
-		found.URLs = append(found.URLs, crawl.FoundURL{URL: info.GetUrl(), SourceURL: first(info.GetMetadata(), metaSource), Depth: max(depth, 0)})
+		found = append(found, crawl.FoundURL{URL: info.GetUrl(), SourceURL: first(info.GetMetadata(), metaSource), Depth: max(depth, 0)})
 		at = append(at, i)
 	}
-	if len(at) == 0 {
-		return sts
-	}
-	report, err := s.backend.AddFound(ctx, found)
-	switch {
-	case err != nil && !refusedForGood(err):
-		for _, i := range at {
-			sts[i] = wire.AckMessage_FAIL
-		}
-	case err == nil && report.Rejected == 0:
-	case len(at) == 1:
-		sts[at[0]] = wire.AckMessage_SKIPPED
-	default:
-		for _, i := range at {
-			sts[i] = s.store(ctx, infos[i:i+1])[0]
-		}
+	got := make([]wire.AckMessage_Status, len(found))
+	s.storeIn(ctx, found, got)
+	for i, st := range got {
+		sts[at[i]] = st
 	}
 	return sts
+}
+
+// storeIn stores URLs and writes the status of each into sts.
+func (s *Server) storeIn(ctx context.Context, found []crawl.FoundURL, sts []wire.AckMessage_Status) {
+	if len(found) == 0 {
+		return
+	}
+	all := func(st wire.AckMessage_Status) {
+		for i := range sts {
+			sts[i] = st
+		}
+	}
+	report, err := s.backend.AddFound(ctx, crawl.FoundURLs{URLs: found})
+	switch half := len(found) / 2; {
+	case err != nil && !refusedForGood(err):
+		all(wire.AckMessage_FAIL)
+	case err == nil && report.Rejected == 0:
+	case len(found) == 1, err == nil && report.Rejected == len(found):
+		all(wire.AckMessage_SKIPPED)
+	default:
+		s.storeIn(ctx, found[:half], sts[:half])
+		s.storeIn(ctx, found[half:], sts[half:])
+	}
 }
 
 // refusedForGood reports whether the same URLs would be refused again.
@@ -162,25 +205,56 @@ func refusedForGood(err error) bool {
 	return errors.Is(err, crawl.ErrRefused) || errors.As(err, &fields)
 }
 
-// settle reports the result of a leased URL to the node.
-func (s *Server) settle(ctx context.Context, known *wire.KnownURLItem, now time.Time) wire.AckMessage_Status {
-	info := known.GetInfo()
-	lease := s.given.take(info.GetUrl())
-	if told := first(info.GetMetadata(), metaLease); told != "" {
-		lease = told
+// settle reports results of leased URLs to the node and returns a status for each. Those of one lease go together.
+func (s *Server) settle(ctx context.Context, known []*wire.KnownURLItem, now time.Time) []wire.AckMessage_Status {
+	sts := make([]wire.AckMessage_Status, len(known))
+	of := map[string][]int{}
+	for i, k := range known {
+		info := k.GetInfo()
+		lease := s.given.take(info.GetUrl())
+		if told := first(info.GetMetadata(), metaLease); told != "" {
+			lease = told
+		}
+		if lease == "" || !ours(info.GetCrawlID()) {
+			sts[i] = wire.AckMessage_SKIPPED
+			continue
+		}
+		of[lease] = append(of[lease], i)
 	}
-	if lease == "" || !ours(info.GetCrawlID()) {
-		return wire.AckMessage_SKIPPED
+	for lease, at := range of {
+		var results []crawl.WorkerResult
+		for _, i := range at {
+			results = append(results, resultOf(known[i], now))
+		}
+		got := make([]wire.AckMessage_Status, len(at))
+		s.settleIn(ctx, lease, results, got)
+		for i, st := range got {
+			sts[at[i]] = st
+		}
 	}
-	report, err := s.backend.SettleURLs(ctx, crawl.WorkerResults{LeaseID: lease, Results: []crawl.WorkerResult{resultOf(known, now)}})
-	switch {
-	case err == nil && report.Processed > 0:
-		return wire.AckMessage_OK
-	case err == nil || errors.Is(err, crawl.ErrLeaseEnded) || refusedForGood(err):
-		return wire.AckMessage_SKIPPED
+	return sts
+}
+
+// settleIn reports the results of a lease and writes the status of each into sts. When only some count, it sends halves again, to learn which: a
+// result that has counted is acknowledged again.
+func (s *Server) settleIn(ctx context.Context, lease string, results []crawl.WorkerResult, sts []wire.AckMessage_Status) {
+	report, err := s.backend.SettleURLs(ctx, crawl.WorkerResults{LeaseID: lease, Results: results})
+	ended := errors.Is(err, crawl.ErrLeaseEnded) || err == nil && report.Processed == 0
+	switch half := len(results) / 2; {
+	case err == nil && report.Processed == len(results):
+	case ended || len(results) == 1 && refusedForGood(err):
+		for i := range sts {
+			sts[i] = wire.AckMessage_SKIPPED
+		}
+	case err == nil || refusedForGood(err):
+		s.settleIn(ctx, lease, results[:half], sts[:half])
+		s.settleIn(ctx, lease, results[half:], sts[half:])
+	default:
+		for i := range sts {
+			s.given.put(results[i].URL, lease) // it may be sent again
+			sts[i] = wire.AckMessage_FAIL
+		}
 	}
-	s.given.put(info.GetUrl(), lease) // it may be sent again
-	return wire.AckMessage_FAIL
 }
 
 // resultOf is what a known item says of its URL at this time.
