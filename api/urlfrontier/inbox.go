@@ -10,10 +10,10 @@ import (
 	"crawlnode/crawl"
 )
 
-// The items of a stream that wait to be stored: so many, or so many bytes and one item more.
+// The items of a stream that wait to be stored: so many, or so many bytes and one item more. As many are being stored meanwhile.
 const (
 	maxItems     = 256
-	maxItemBytes = 256 << 10
+	maxItemBytes = streamWindow / 2
 )
 
 // inbox has the items of a stream that came while earlier ones were being stored, so that they are stored together. One goroutine fills

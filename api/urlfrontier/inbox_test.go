@@ -18,7 +18,7 @@ import (
 func TestInbox(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ items, length, most int }{
-		"none": {0, 1, 0}, "a few": {5, 1, 5}, "many": {3*maxItems + 7, 1, maxItems}, "large": {20, 100 << 10, 3}, "one that is larger than all the room": {3, 2 * maxItemBytes, 1},
+		"none": {0, 1, 0}, "a few": {5, 1, 5}, "many": {3*maxItems + 7, 1, maxItems}, "large": {20, 10 << 10, 4}, "one that is larger than all the room": {3, 2 * maxItemBytes, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
