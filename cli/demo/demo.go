@@ -60,7 +60,7 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	defer cancelTimeout()
 	dir, err := os.MkdirTemp("", "crawlnode-demo-")
 	if err != nil {
-		return env.Fail(command.ExitError, "%v", err)
+		return env.Fail(command.ExitError, "demo: %v: the demonstration needs a folder for its files; set TMPDIR to one that can be written", err)
 	}
 	defer os.RemoveAll(dir)
 	d := &demo{Verb: v, env: env, launcher: process.Launcher{Executable: env.Executable, Dir: dir}, line: command.NewProgress(env.Stderr)}

@@ -16,12 +16,14 @@ func TestMisplaced(t *testing.T) {
 		} `cmd:"" default:"withargs"`
 		Crawl struct {
 			Pages int      `name:"max-pages"`
-			URLs  []string `arg:""`
+			URLs  []string `arg:"" optional:""`
 		} `cmd:""`
 		Nodes struct {
 			List struct {
 				Addr string `short:"a"`
 			} `cmd:""`
+			Drain struct{} `cmd:""`
+			Debug struct{} `cmd:"" hidden:""`
 		} `cmd:""`
 	}
 	for args, want := range map[string]string{
@@ -32,6 +34,9 @@ func TestMisplaced(t *testing.T) {
 		"--bogus nodes list":         "unknown flag --bogus",
 		"--bogus":                    "unknown flag --bogus",
 		"crawl --bogus u":            "unknown flag --bogus",
+		"crawl u --join h:1":         "unknown flag --join: crawl runs one node of its own; to take part in a cluster: crawlnode start --join host:port, and crawlnode seeds add URL; see",
+		"crawl u --peers h:1":        "unknown flag --peers: crawl runs one node of its own",
+		"nodes pdf":                  "unexpected argument pdf: crawlnode nodes has drain, list; see crawlnode nodes --help",
 		"start n1":                   "unexpected argument n1: --name n1 names the node; see",
 		"start http://a.example/":    "unexpected argument http://a.example/: to crawl it: crawlnode crawl http://a.example/, or --seed http://a.example/; see",
 		"--max-pages crawl u nodes ": "", // a value that is a verb: whatever is said, it must not panic

@@ -54,6 +54,9 @@ func Explain(app *kong.Application, args []string, err error) string {
 	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && len(args) > 0 && (word == args[0] || strings.HasPrefix(word, args[0]+",")) {
 		return "unexpected argument " + args[0] + verbHint(app, args[0]) + see
 	}
+	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && verb != app.Node && len(verb.Children) > 0 {
+		return text + kindHint(verb, word) + see
+	}
 	if strings.HasPrefix(text, "expected ") {
 		if examples, _ := help.SplitDetail(verb.Detail); len(examples) > 0 && examples[0] != "" {
 			return text + ", such as: " + examples[0] + see
@@ -99,6 +102,21 @@ func startHint(word string) string {
 	return ": --name " + config.InShell(word) + " names the node"
 }
 
+// kindHint is what a verb has that takes another one after it, when that is none of them.
+func kindHint(verb *kong.Node, word string) string {
+	var names []string
+	for _, c := range verb.Children {
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	if strings.Contains(word, ", did you mean") || len(names) == 0 {
+		return "" // the parser knows better
+	}
+	slices.Sort(names)
+	return ": " + verb.FullPath() + " has " + strings.Join(names, ", ")
+}
+
 // verbOf is the verb that the arguments name, as far as it is one.
 func verbOf(app *kong.Application, args []string) *kong.Node {
 	at := app.Node
@@ -118,6 +136,9 @@ func verbOf(app *kong.Application, args []string) *kong.Node {
 // flagHint is what a flag of another tool means here; "": it is not known, or the verb has no such
 // flag.
 func flagHint(verb *kong.Node, flag string) string {
+	if verb.Name == "crawl" && flag == "--join" {
+		return crawlJoinHint
+	}
 	if verb.Name == "crawl" && strings.HasPrefix(flag, "--recrawl") {
 		return "crawl makes one pass and ends; crawlnode start --recrawl fixed or adaptive visits pages again"
 	}
@@ -128,6 +149,9 @@ func flagHint(verb *kong.Node, flag string) string {
 		if f.ours == "" {
 			return f.hint
 		}
+		if f.ours == "join" && verb.Name == "crawl" {
+			return crawlJoinHint
+		}
 		for _, group := range verb.AllFlags(false) {
 			if slices.ContainsFunc(group, func(g *kong.Flag) bool { return g.Name == f.ours }) {
 				return f.hint
@@ -136,6 +160,8 @@ func flagHint(verb *kong.Node, flag string) string {
 	}
 	return ""
 }
+
+const crawlJoinHint = "crawl runs one node of its own; to take part in a cluster: crawlnode start --join host:port, and crawlnode seeds add URL"
 
 // foreignFlags are the flags of other tools (wget, curl, Scrapy, Heritrix, HTTrack, Nutch), and the
 // near misses that share no letters with ours.
