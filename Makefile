@@ -46,7 +46,7 @@ PAGES     ?=
 DESTDIR   ?=
 PREFIX    ?= /usr/local
 
-.PHONY: build demo test check nightly race units tools sim mutants fuzz integ bench benchonce flame scale lint vuln generate deps soak install firsthour rendering engines release image containers help
+.PHONY: build demo test check nightly race units tools sim mutants fuzz integ bench benchonce flame scale lint vuln generate deps soak install firsthour rendering rendercost engines release image containers help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -150,6 +150,11 @@ firsthour: deps ## the scripts of examples beside the same with wget2, wget and 
 rendering: deps ## applications built with real libraries in a browser: every page, its text; appends to docs/results/applications.md
 	.ci/npm integration/applications
 	go test -count=1 -timeout 60m -v -run '^TestApplications$$' ./integration -applications
+
+rendercost: deps ## what a page in the browser costs, beside crawlee and chromium --dump-dom; appends to docs/results/rendercost.md
+	.ci/npm integration/applications
+	.ci/npm integration/crawlee
+	go test -count=1 -timeout 30m -v -run '^TestRenderCost$$' ./integration -rendercost 60
 
 engines: ## the index beside bleve and SQLite's FTS5, on the HTML pages of PAGES: one folder a site, such as Debian packages of documentation after dpkg -x
 	@test -n "$(PAGES)" || { echo 'set PAGES to a folder of sites'; exit 1; }
