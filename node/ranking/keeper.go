@@ -69,8 +69,8 @@ func (k *Keeper) On() bool {
 const round = time.Second
 
 // A log is folded when it has so many entries that a changed block, of 4 KiB, stands for blockPages
-// pages at least, and at the latest after foldAfter. sumAfter is how often histograms are summed. Logs are looked at
-// together, every foldEvery: what a fold has for other partitions is an entry for each of them and each round of folds, so few rounds need
+// pages at least, and at the latest after foldAfter. sumAfter is how often histograms are summed. With foldTogether accounts logs are looked at
+// together, every foldEvery, with fewer each round, as a short crawl has no time to wait for its order: what a fold has for other partitions is an entry for each of them and each round of folds, so few rounds need
 // few entries.
 const (
 	blockPages    = 8
@@ -79,6 +79,7 @@ const (
 	foldAfter     = 30 * time.Second
 	foldSmall     = 5 * time.Second // for each block, in a partition with few accounts
 	foldEvery     = 5 * time.Second
+	foldTogether  = 5_000
 	sumAfter      = 10 * time.Second
 )
 
@@ -147,6 +148,18 @@ func (k *Keeper) look(now time.Time) {
 	}
 }
 
+// foldEvery is how often logs are folded.
+func (k *Keeper) foldEvery() time.Duration {
+	var accounts int64
+	for _, h := range k.held {
+		accounts += h.accounts
+	}
+	if accounts < foldTogether {
+		return 0
+	}
+	return foldEvery
+}
+
 // fold folds the logs that are due, when it is time for a round of folds.
 func (k *Keeper) fold(ctx context.Context, now time.Time) error {
 	entries := map[crawl.Partition]int{}
@@ -156,7 +169,8 @@ func (k *Keeper) fold(ctx context.Context, now time.Time) error {
 			h.since = now
 		}
 	})
-	if now.Sub(k.lastFold) < foldEvery {
+	every := k.foldEvery()
+	if now.Sub(k.lastFold) < every {
 		return nil
 	}
 	k.lastFold = now
@@ -168,7 +182,7 @@ func (k *Keeper) fold(ctx context.Context, now time.Time) error {
 		if k.behind {
 			enough, after = foldMost, 4*foldAfter
 		}
-		if !h.since.IsZero() && (n >= enough || now.Sub(h.since) >= after-foldEvery) { // the next round would be too late
+		if !h.since.IsZero() && (n >= enough || now.Sub(h.since) >= after-every) { // the next round would be too late
 			due = append(due, p)
 		}
 	}
