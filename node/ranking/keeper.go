@@ -69,9 +69,11 @@ func (k *Keeper) On() bool {
 const round = time.Second
 
 // A log is folded when it has so many entries that a changed block, of 4 KiB, stands for blockPages
-// pages at least, and at the latest after foldAfter. sumAfter is how often histograms are summed. With foldTogether accounts logs are looked at
-// together, every foldEvery, with fewer each round, as a short crawl has no time to wait for its order: what a fold has for other partitions is an entry for each of them and each round of folds, so few rounds need
-// few entries.
+// pages at least, and at the latest after foldAfter. sumAfter is how often histograms are summed.
+//
+// What a fold has for other partitions is an entry for each of them and each round of folds, so few rounds need few entries. A node
+// with foldTogether accounts or more looks at its logs every foldEvery. One with fewer does so each round: a short crawl has no
+// time to wait for its order.
 const (
 	blockPages    = 8
 	blockAccounts = 150

@@ -54,7 +54,7 @@ func (x *exchange) fill(buf *[]byte, r io.Reader, limit, need, expect int64) (ou
 	}
 }
 
-// larger moves b to more memory, of at least bytes and of most bytes in the end: to that of file, when b is in one that
+// larger moves b to more memory, of least bytes or more, and of most bytes in the end: to that of file, when b is in one that
 // can grow; to a new spool; or to anonymous memory.
 func (x *exchange) larger(b []byte, file *spool, least, most, need int64) ([]byte, *spool, error) {
 	size := int64(2 * cap(b))
