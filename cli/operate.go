@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"crawlnode/api/client"
@@ -75,6 +76,9 @@ func (v *nodesForgetVerb) Run(ctx context.Context, env *Env) int {
 		if !command.IsTerminal(env.Stdin) {
 			return env.Fail(command.ExitUsage, "nodes forget asks for confirmation on a terminal; there is none here: give --yes")
 		}
+		if code := v.ask(ctx, env, v.fits); code != command.ExitOK {
+			return code
+		}
 		fmt.Fprintf(env.Stderr, "Forget %s only if it is dead and its data will never be used again.\n"+
 			"URLs that only it had are lost. Type its name to continue: ", plaintext.Escape(v.Node))
 		if !confirmed(env.Stdin, v.Node) {
@@ -88,6 +92,29 @@ func (v *nodesForgetVerb) Run(ctx context.Context, env *Env) int {
 		}
 		return err
 	})
+}
+
+// fits fails for a node that there is not, or that answers: nothing has to be confirmed then.
+// What is forgotten in the end is the cluster's decision.
+func (v *nodesForgetVerb) fits(ctx context.Context, c *client.Client) error {
+	nodes, err := c.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	answers := false
+	for _, n := range nodes {
+		switch {
+		case n.Name != v.Node && string(n.ID) != v.Node:
+		case n.State == crawl.NodeAlive || n.State == crawl.NodeDraining:
+			answers = true
+		default:
+			return nil
+		}
+	}
+	if answers {
+		return &client.Error{Addr: v.Addr, Code: http.StatusConflict, Detail: fmt.Sprintf("forget %s: it answers: drain it (crawlnode nodes drain), which loses nothing", v.Node)}
+	}
+	return &client.Error{Addr: v.Addr, Code: http.StatusNotFound, Detail: fmt.Sprintf("forget %s: %v: crawlnode nodes list shows those that there are", v.Node, crawl.ErrUnknownNode)}
 }
 
 // confirmed reads one line and says whether it is what was asked for.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"crawlnode/api/client"
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
 )
@@ -120,4 +121,18 @@ func TestStop(t *testing.T) {
 		run(t, "", append(append([]string{"stop"}, strings.Fields(tc.args)...), "--addr", addr)...).want(t, tc.code, tc.out, tc.errout)
 	}
 	run(t, "", "stop", "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers at 127.0.0.1:1")
+}
+
+// TestForgetLooksFirst: on a terminal a node that there is not, or that answers, is no question.
+func TestForgetLooksFirst(t *testing.T) {
+	t.Parallel()
+	addr := fakeAddr(t)
+	c := client.New(client.Options{Addr: addr})
+	defer c.Close()
+	for node, want := range map[string]int{"n9": command.ExitUsage, "n1": command.ExitCluster, "id-1": command.ExitCluster, "n3": 0, "id-2": 0} {
+		v := nodesForgetVerb{Node: node}
+		if err := v.fits(t.Context(), c); (err != nil) != (want != 0) || err != nil && answerCode(err) != want {
+			t.Errorf("%s: %v, want code %d", node, err, want)
+		}
+	}
 }

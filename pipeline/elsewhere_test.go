@@ -28,6 +28,7 @@ func TestRobotsElsewhere(t *testing.T) {
 		kind    crawl.Kind
 		verdict crawl.RobotsVerdict
 		reason  string
+		class   crawl.ErrCategory
 	}{
 		"rules": {answers: map[string]crawl.RobotsAnswer{
 			"http://b.test/x.txt": {At: fetched, Status: 200, Body: []byte("user-agent: *\ndisallow: /page\ncrawl-delay: 7")},
@@ -37,10 +38,16 @@ func TestRobotsElsewhere(t *testing.T) {
 		}, kind: crawl.RobotsFetched, verdict: crawl.RobotsAllowAll},
 		"broken server": {answers: map[string]crawl.RobotsAnswer{
 			"http://b.test/x.txt": {At: fetched, Status: 503},
-		}, kind: crawl.HostFailed, reason: "answered 503"},
+		}, kind: crawl.HostFailed, reason: "answered 503", class: crawl.ErrOther},
 		"no answer": {answers: map[string]crawl.RobotsAnswer{
 			"http://b.test/x.txt": {At: fetched, Failure: "connect: refused"},
-		}, kind: crawl.HostFailed, reason: "http://b.test/x.txt, where it redirects to: connect: refused"},
+		}, kind: crawl.HostFailed, reason: "http://b.test/x.txt, where it redirects to: connect: refused", class: crawl.ErrConnect},
+		"no address": {answers: map[string]crawl.RobotsAnswer{
+			"http://b.test/x.txt": {At: fetched, Failure: "the host has no address: NXDOMAIN"},
+		}, kind: crawl.HostFailed, reason: "the host has no address: NXDOMAIN", class: crawl.ErrDNS},
+		"no address that may be asked": {answers: map[string]crawl.RobotsAnswer{
+			"http://b.test/x.txt": {At: fetched, Failure: "the host has no address that may be asked: 10.0.0.1"},
+		}, kind: crawl.HostFailed, reason: "10.0.0.1", class: crawl.ErrBlockedAddress},
 		"on to a third": {answers: map[string]crawl.RobotsAnswer{
 			"http://b.test/x.txt":  {At: fetched, Status: 301, Location: "//c.test/y.txt"},
 			"http://c.test/y.txt":  {At: fetched, Status: 307, Location: "/z.txt"},
@@ -72,7 +79,7 @@ func TestRobotsElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, o := b.releases[1], b.outcomes[1]
-		if r.Kind != c.kind || o.Kind != c.kind || r.Requested || !strings.Contains(o.Reason, c.reason) {
+		if r.Kind != c.kind || o.Kind != c.kind || r.Requested || !strings.Contains(o.Reason, c.reason) || o.Category != c.class {
 			t.Errorf("%s: %+v, %+v", name, r, o)
 		}
 		if got := len(b.asked); got != 1 {
@@ -139,6 +146,9 @@ func TestRobotsElsewhereTakesTooLong(t *testing.T) {
 		}
 		if want := []crawl.Kind{crawl.RobotsPending, crawl.RobotsPending, crawl.HostFailed, crawl.RobotsPending}; !slices.Equal(kinds, want) {
 			t.Errorf("kinds %v, want %v", kinds, want)
+		}
+		if got := b.outcomes[2].Category; got != crawl.ErrTimeout {
+			t.Errorf("given up as %v", got)
 		}
 		if len(b.asked) != 2 {
 			t.Errorf("%d requests of the first host", len(b.asked))

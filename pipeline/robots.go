@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,9 +38,10 @@ type chase struct {
 	rules  *Rules
 	origin string
 	trail
-	at time.Time // start of the last request, or of the wait for it
-	r  crawl.Response
-	o  crawl.Outcome
+	at     time.Time         // start of the last request, or of the wait for it
+	missed crawl.ErrCategory // why there was no answer, in the end
+	r      crawl.Response
+	o      crawl.Outcome
 }
 
 // robots spends the visit on the robots.txt of the item's origin.
@@ -58,7 +60,7 @@ type chase struct {
 // Whichever host it comes from, the file is that of the item's origin.
 func (w *worker) robots(ctx context.Context, v crawl.Visit, rules *Rules) (crawl.Response, crawl.Outcome) {
 	now := time.Now()
-	c := &chase{w: w, v: v, rules: rules, origin: v.Item.URL.Origin(), at: now, o: crawl.Outcome{FetchedAt: now}}
+	c := &chase{w: w, v: v, rules: rules, origin: v.Item.URL.Origin(), at: now, missed: crawl.ErrOther, o: crawl.Outcome{FetchedAt: now}}
 	var onTrail bool
 	if c.trail, onTrail = w.p.trails.get(c.origin, now); !onTrail {
 		u, err := urlnorm.Parse(c.origin + "/robots.txt")
@@ -129,8 +131,10 @@ func (c *chase) elsewhere(ctx context.Context) (crawl.RobotsAnswer, bool) {
 	a, arrived := c.w.p.o.Elsewhere.RobotsFile(ctx, c.next)
 	switch {
 	case arrived && a.Status == 0:
+		c.missed = categoryOf(a.Failure)
 		a.Failure = fmt.Sprintf("%s, where it redirects to: %s", c.next, a.Failure)
 	case !arrived && now.Sub(c.since) > trailLife:
+		c.missed = crawl.ErrTimeout
 		return crawl.RobotsAnswer{Failure: fmt.Sprintf("%s, where it redirects to, could not be fetched in %v", c.next, trailLife)}, true
 	}
 	return a, arrived
@@ -140,6 +144,19 @@ func (w *worker) robotsRequest(u urlnorm.URL, v crawl.Visit, rules *Rules) fetch
 	r := w.request(u, v, rules)
 	r.MaxBody, r.ETag, r.LastModified = maxRobotsBytes, "", ""
 	return r
+}
+
+// categoryOf classes what another host's holder says of a file that it could not fetch: its reason
+// begins with the category, as that of each failed request, or is a sentence about the addresses.
+func categoryOf(reason string) crawl.ErrCategory {
+	switch {
+	case strings.HasPrefix(reason, noUsableAddress):
+		return crawl.ErrBlockedAddress
+	case strings.HasPrefix(reason, noAddress):
+		return crawl.ErrDNS
+	}
+	_, category := reportedFailure(reason)
+	return category
 }
 
 // answerOf keeps the parts of an answer that are needed.
@@ -178,7 +195,7 @@ func unreachable(a *crawl.RobotsAnswer) bool {
 // answered reads the last answer.
 func (c *chase) answered(a crawl.RobotsAnswer) (crawl.Response, crawl.Outcome) {
 	if unreachable(&a) {
-		c.r.Kind, c.o.Kind, c.o.Category = crawl.HostFailed, crawl.HostFailed, crawl.ErrOther
+		c.r.Kind, c.o.Kind, c.o.Category = crawl.HostFailed, crawl.HostFailed, c.missed
 		c.o.Reason = fmt.Sprintf("robots.txt of %s: %s", c.origin, a.Failure)
 		if a.Status != 0 {
 			c.o.Reason = fmt.Sprintf("robots.txt of %s answered %d", c.origin, a.Status)

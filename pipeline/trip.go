@@ -54,7 +54,7 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 	case v.Excluded: // and admitted again since
 		return w.finish(keep, v, crawl.Response{Kind: crawl.Aborted}, crawl.Outcome{Kind: crawl.Aborted, Reason: "the scope was changed twice", FetchedAt: time.Now()})
 	case !v.Addr.IsValid():
-		o := noAddress(&v, time.Now())
+		o := unaddressed(&v, time.Now())
 		return w.finish(keep, v, crawl.Response{Kind: o.Kind}, o)
 	case v.Item.Via == crawl.ViaRobots:
 		return w.robotsFetch(keep, fetching, v, rules)
@@ -119,14 +119,20 @@ func outOfScope(v *crawl.Visit, rules *Rules) (o crawl.Outcome, out bool) {
 		Reason: "by the scope as it was changed: " + verdict.Rule}, true
 }
 
-// noAddress is the outcome of a visit to a host that cannot be dialled.
-func noAddress(v *crawl.Visit, at time.Time) crawl.Outcome {
-	o := crawl.Outcome{Kind: crawl.HostFailed, Category: crawl.ErrDNS, Reason: "the host has no address", FetchedAt: at}
+// How the reasons of hosts begin that cannot be dialled.
+const (
+	noAddress       = "the host has no address"
+	noUsableAddress = noAddress + " that may be asked: "
+)
+
+// unaddressed is the outcome of a visit to a host that cannot be dialled.
+func unaddressed(v *crawl.Visit, at time.Time) crawl.Outcome {
+	o := crawl.Outcome{Kind: crawl.HostFailed, Category: crawl.ErrDNS, Reason: noAddress, FetchedAt: at}
 	if v.NoAddr != nil {
-		o.Reason = "the host has no address: " + v.NoAddr.Error()
+		o.Reason = noAddress + ": " + v.NoAddr.Error()
 	}
 	if errors.Is(v.NoAddr, crawl.ErrRefused) {
-		o.Category, o.Reason = crawl.ErrBlockedAddress, "the host has no address that may be asked: "+v.NoAddr.Error()
+		o.Category, o.Reason = crawl.ErrBlockedAddress, noUsableAddress+v.NoAddr.Error()
 		if isLiteral(v.Host) {
 			o.Kind = crawl.Blocked
 		}

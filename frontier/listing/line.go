@@ -77,7 +77,7 @@ func timeOrNil(t time.Time) *time.Time {
 }
 
 // causeOf classes the reason of a record. Records have the sentence alone. That of a request which
-// got no answer begins with its category, behind a word about robots.txt when it was for that; for a host without an address and for refusals see
+// got no answer begins with its category, behind words about robots.txt when it was for that; for a host without an address and for refusals see
 // package pipeline, for a host that was given up node/dispatch.
 func causeOf(rec *crawl.Record) string {
 	switch {
@@ -89,6 +89,9 @@ func causeOf(rec *crawl.Record) string {
 		return crawl.FailureRateLimited
 	}
 	reason := strings.TrimPrefix(strings.TrimPrefix(rec.Reason, "host_dead: "), "robots.txt: ")
+	if _, there, ok := strings.Cut(reason, ", where it redirects to: "); ok && strings.HasPrefix(reason, "robots.txt of ") {
+		reason = there
+	}
 	if word, _, ok := strings.Cut(reason, ": "); ok && slices.Contains(crawl.ErrCategoryNames[:], word) {
 		return word
 	}
