@@ -367,6 +367,7 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 	}
 	if r.Kind == crawl.Fetched && v.item.Via != crawl.ViaSitemapFile {
 		h.state.Pages++
+		v.page = true
 	}
 	if a := h.turn; a != nil {
 		if r.Requested {
@@ -403,7 +404,9 @@ func (c *Core) observe(now time.Time, h *host, r crawl.Response) (dead bool) {
 }
 
 // HostState returns the state of a visit's host, to be written with the
-// visit's record. Call it after Release and before Completed.
+// visit's record. Call it after Release and before Completed. Pages whose own record
+// is not being written yet are left out: if the process ends now, they are fetched and
+// counted by the next.
 func (c *Core) HostState(id uint64) (crawl.HostState, bool) {
 	v := c.visits[id]
 	if v == nil {
@@ -411,7 +414,16 @@ func (c *Core) HostState(id uint64) (crawl.HostState, bool) {
 	}
 	// With two writes under way the older state may be written last.
 	v.host.saved = len(v.host.incomplete) == 1
-	return v.host.state, true
+	s := v.host.state
+	if !v.open {
+		v.writing = true
+		for _, o := range v.host.incomplete {
+			if o.page && !o.writing {
+				s.Pages--
+			}
+		}
+	}
+	return s, true
 }
 
 // Excused reports whether the visit's URL, which has had all its tries, is not given up for

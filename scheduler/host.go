@@ -138,6 +138,8 @@ type visit struct {
 	// After Release:
 	kind    crawl.Kind
 	ended   time.Time
+	page    bool // it counts in the host's Pages
+	writing bool // its record is being written, with the host's state
 	well    bool // it had a good answer, which counts when it is completed
 	heavy   bool // pages of other domains waited for the parser because of its page
 	excused bool // it used up the URL's tries, and the URL is not given up; see limits

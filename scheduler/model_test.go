@@ -32,6 +32,7 @@ type modelHost struct {
 	ended   time.Time     // of the last request
 	backoff time.Duration
 	fetched map[urlnorm.URL]int
+	pages   int64                    // records of pages that were written
 	stood   map[urlnorm.URL][]uint64 // numbers of the places from which a URL was moved
 
 	refill    *Action
@@ -435,6 +436,12 @@ func (m *model) complete(h *modelHost) {
 	h.earlier = slices.Delete(h.earlier, i, i+1)
 	if s, ok := m.core.HostState(v.ID); ok && v.response.Kind != crawl.Aborted {
 		h.state = s
+		if v.response.Kind == crawl.Fetched && v.Item.Via != crawl.ViaSitemapFile {
+			h.pages++
+		}
+		if s.Pages != h.pages {
+			m.t.Fatalf("%s: %d pages are in the state that is written, %d have a record", h.name, s.Pages, h.pages)
+		}
 	}
 	at := slices.IndexFunc(h.queue, func(it crawl.Item) bool { return it.URL == v.Item.URL })
 	switch v.response.Kind {

@@ -84,6 +84,7 @@ type note struct {
 
 // flight is a visit that is handed out and not completed.
 type flight struct {
+	id        uint64
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	partition crawl.Partition

@@ -246,7 +246,7 @@ func (l *loop) allowed(now time.Time, v crawl.Visit, page bool) bool {
 
 // send gives v to a waiter. False: the right to fetch it has just ended.
 func (l *loop) send(v crawl.Visit, h *holding, w waiter, page, over bool) bool {
-	f := &flight{partition: v.Partition, host: v.Host, url: v.Item.URL, via: v.Item.Via, attempts: v.Item.Attempts, page: page}
+	f := &flight{id: v.ID, partition: v.Partition, host: v.Host, url: v.Item.URL, via: v.Item.Via, attempts: v.Item.Attempts, page: page}
 	v.Received, v.Kept = &f.received, &f.kept
 	f.ctx, f.cancel = context.WithCancelCause(l.base)
 	if !l.enter(v, f) {
@@ -299,13 +299,10 @@ func (l *loop) release(now time.Time, id uint64, r crawl.Response) {
 		return
 	}
 	l.endTurn(f, r.Requested)
+	l.tellTaken(f)
 	if state, ok := l.core.Release(now, id, r); ok {
-		others := l.flying[f.host]
 		l.d.mu.Lock()
-		for _, o := range others {
-			o.newest = false
-		}
-		f.state, f.newest = state, len(others) == 1
+		f.state, f.newest = state, len(l.flying[f.host]) == 1
 		l.d.mu.Unlock()
 	}
 	l.strayEnded(now, f, r.Requested)
@@ -313,6 +310,20 @@ func (l *loop) release(now time.Time, id uint64, r crawl.Response) {
 	again = again || l.core.Excused(id)
 	// A URL that is given up after an answer also counts as a page.
 	f.used = r.Kind == crawl.Fetched || !again && (r.Kind == crawl.RateLimited || r.Kind == crawl.URLFailed)
+}
+
+// tellTaken lets the core know of a state of f's host that is being written, although the core was
+// not asked for it.
+func (l *loop) tellTaken(f *flight) {
+	for _, o := range l.flying[f.host] {
+		l.d.mu.Lock()
+		written := o.taken && o.newest
+		o.newest = false
+		l.d.mu.Unlock()
+		if written {
+			l.core.HostState(o.id)
+		}
+	}
 }
 
 func (l *loop) completed(now time.Time, id uint64) {

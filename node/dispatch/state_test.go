@@ -64,6 +64,57 @@ func TestHostState(t *testing.T) {
 	})
 }
 
+// TestPagesOfTheState: a page counts in the state that is written from when its own record is
+// being written, in whatever order that happens. One that waits for a browser is not lost and not
+// counted twice when its node is killed.
+func TestPagesOfTheState(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.disk.add(1, "a.test", 0, 9)
+		r.start(0)
+		defer r.end()
+		r.d.Hold(1, 7, time.Time{})
+		get := func() crawl.Visit {
+			t.Helper()
+			v, err := r.d.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer := crawl.Response{Kind: crawl.Fetched, Requested: true}
+			if v.Robots == nil {
+				answer = crawl.Response{Kind: crawl.RobotsFetched, Requested: true,
+					Robots: &crawl.Robots{Origin: "http://a.test", Verdict: crawl.RobotsAllowAll, Expires: time.Now().Add(time.Hour)}}
+			}
+			r.d.Release(v, answer)
+			synctest.Wait()
+			return v
+		}
+		want := func(v crawl.Visit, pages int64) {
+			t.Helper()
+			if s := r.d.HostState(v); s.Pages != pages {
+				t.Errorf("the state has %d pages, want %d", s.Pages, pages)
+			}
+		}
+		r.d.Completed(get()) // robots.txt
+		slow, fast := get(), get()
+		want(fast, 1) // slow is in the browser
+		r.d.Completed(fast)
+		third := get()
+		want(third, 2)
+		r.d.Completed(third)
+		want(slow, 3)
+		r.d.Completed(slow)
+
+		taken := get()
+		want(taken, 4) // its record is being written, without a question to the loop
+		last := get()
+		want(last, 5)
+		r.d.Completed(taken)
+		r.d.Completed(last)
+	})
+}
+
 // TestParksOnlyNews checks that a host whose newest state was written with its last visit leaves
 // memory without another write, and that other hosts are written.
 func TestParksOnlyNews(t *testing.T) {
