@@ -46,7 +46,7 @@ PAGES     ?=
 DESTDIR   ?=
 PREFIX    ?= /usr/local
 
-.PHONY: build demo test check nightly race units tools sim mutants fuzz integ bench benchonce flame scale lint vuln generate deps soak install firsthour rendering rendercost engines release image containers help
+.PHONY: build demo test check nightly compile race units tools sim mutants fuzz integ bench benchonce flame scale lint vuln generate deps soak install firsthour rendering rendercost engines release image containers help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -57,19 +57,22 @@ build: ## bin/crawlnode
 demo: build ## three nodes and a synthetic web on loopback, one node killed half-way, its data deleted
 	$(BIN)/crawlnode demo
 
-test: deps units integ ## tests of every kind, as each commit must pass them: units, models, simulations, real processes, a smoke of each fuzz target
-	.ci/fuzz 500x
+test: deps units integ ## tests of every kind, as each commit must pass them: units, models, the known inputs of each fuzz target, simulations, real processes
 	@.ci/slowest
 
-check: ## all that a commit must pass: lint, build, test, each benchmark once; the time of each step and the slowest tests
+check: ## all that a commit must pass: lint, build, test; the time of each step and the slowest tests
 	.ci/run
 
 nightly: ## what takes hours: see docs/testing.md; appends to docs/results/nightly.md. ONLY="units fuzz" runs some steps
 	.ci/nightly $(ONLY)
 
 units: tools ## all tests but integration: under the race detector where there are goroutines
-	.ci/gotest race -race -short -timeout 30m -parallel 4 $(RACE)
+	.ci/gotest race -race -short -timeout 30m -p 3 -parallel 4 $(RACE)
 	.ci/gotest norace -short -timeout 30m $(NORACE)
+
+compile: ## what `make units` compiles, without a test; the linker's part cannot be done ahead
+	go list -race -export -test -deps -f '' $(RACE)
+	go list -export -test -deps -f '' $(NORACE)
 
 race: ## all tests but integration to the end, under the race detector
 	go test -race -count=1 -timeout 60m $$(go list ./... | grep -v '/integration$$')
@@ -84,7 +87,7 @@ fuzz: ## each fuzz target for T
 	.ci/fuzz $(T)
 
 integ: deps tools ## real processes, real sites, faults, simulations; some clusters at a time
-	.ci/gotest integration -count=1 -timeout 60m -parallel 4 ./integration
+	.ci/gotest integration -count=1 -timeout 60m -parallel 6 ./integration
 
 bench: build ## Go benchmarks, then the goals of docs/performance.md; appends the figures to docs/results/bench.md. BEFORE=COMMIT: a, c, f against it
 	.ci/deps wget2

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,13 +64,26 @@ func needsEngine(t *testing.T) {
 	if _, err := exec.LookPath("podman"); err != nil {
 		t.Fatalf("%v: run 'make deps'", err)
 	}
-	conf := filepath.Join(t.TempDir(), "containers.conf")
-	text := "[containers]\ndefault_ulimits = [\"nofile=20000:20000\", \"nproc=10000:10000\"]\n[engine]\nruntime = \"runc\"\n[network]\nnetwork_backend = \"netavark\"\n"
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+	if err := setEngine(); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("CONTAINERS_CONF", conf)
 }
+
+// engineDir has the settings of podman for the whole run, as the environment is that of all tests; TestMain removes it.
+var engineDir string
+
+var setEngine = sync.OnceValue(func() error {
+	var err error
+	if engineDir, err = os.MkdirTemp("", "crawlnode-podman-"); err != nil {
+		return err
+	}
+	conf := filepath.Join(engineDir, "containers.conf")
+	text := "[containers]\ndefault_ulimits = [\"nofile=20000:20000\", \"nproc=10000:10000\"]\n[engine]\nruntime = \"runc\"\n[network]\nnetwork_backend = \"netavark\"\n"
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Setenv("CONTAINERS_CONF", conf)
+})
 
 // newComposition builds the image and makes the network.
 func newComposition(t *testing.T) *composition {
@@ -276,6 +290,7 @@ func (w *containerWeb) report(t *testing.T) (r simweb.Report) {
 // TestContainersQuick starts the composition once. Its nodes find each other, crawl, answer at the ports
 // that are published and to the image's own health check, and one that is stopped drains.
 func TestContainersQuick(t *testing.T) {
+	t.Parallel()
 	c := newComposition(t)
 	nodes := []string{"n1", "n2", "n3"}
 	began := time.Now()

@@ -74,8 +74,10 @@ func build(path string, flags ...string) (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if builtIn != "" {
-		_ = os.RemoveAll(builtIn) // a leftover in the temporary folder harms nobody
+	for _, dir := range []string{builtIn, engineDir} {
+		if dir != "" {
+			_ = os.RemoveAll(dir) // a leftover in the temporary folder harms nobody
+		}
 	}
 	os.Exit(code)
 }

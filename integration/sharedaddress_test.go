@@ -32,6 +32,9 @@ request to the last. Appended by
 // nearer than --ip-delay, whichever nodes they are from, while nodes are killed, join and stand still.
 func TestSharedAddresses(t *testing.T) {
 	needsProcesses(t)
+	if *sharedHosts == 0 { // else the pace is judged
+		t.Parallel()
+	}
 	const addrs = 3
 	hosts, delay, ipDelay := 48, 100*time.Millisecond, 100*time.Millisecond
 	if *sharedHosts > 0 {

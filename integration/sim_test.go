@@ -61,6 +61,7 @@ import (
 //	    a node at another address takes itself for a duplicate of itself          name-moves, seed 5
 //	    the first of --join compares names to recognise itself       late-name
 func TestSim(t *testing.T) {
+	t.Parallel() // its time is virtual
 	had := &shares{had: map[string]int{}}
 	t.Cleanup(func() { had.report(t) }) // when all have ended
 	for _, c := range simTrials(t) {

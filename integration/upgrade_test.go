@@ -175,6 +175,9 @@ const askedFile = "asked"
 // in the archive in the end, and what was done is not fetched again.
 func TestDataOfTheReleaseBefore(t *testing.T) {
 	needsProcesses(t)
+	if *upgradeFrom == "" {
+		t.Parallel()
+	}
 	for _, u := range upgrades {
 		t.Run(u.name, func(t *testing.T) {
 			if *upgradeFrom != "" {
