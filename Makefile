@@ -71,8 +71,8 @@ units: tools ## all tests but integration: under the race detector where there a
 	.ci/gotest norace -short -timeout 30m $(NORACE)
 
 compile: ## what `make units` compiles, without a test; the linker's part cannot be done ahead
-	go list -race -export -test -deps -f '' $(RACE)
-	go list -export -test -deps -f '' $(NORACE)
+	@go list -race -export -test -deps -f '' $(RACE)
+	@go list -export -test -deps -f '' $(NORACE)
 
 race: ## all tests but integration to the end, under the race detector
 	go test -race -count=1 -timeout 60m $$(go list ./... | grep -v '/integration$$')
