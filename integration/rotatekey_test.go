@@ -18,8 +18,8 @@ import (
 func TestRotateKeyWhileCrawling(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	const delay = 100 * time.Millisecond
-	web, srv := serveSimweb(t, simweb.Config{Seed: 182, Hosts: 60, PagesPerHost: 300, Skew: -1, Delay: delay})
+	const delay = 200 * time.Millisecond
+	web, srv := serveSimweb(t, simweb.Config{Seed: 182, Hosts: 60, PagesPerHost: 150, Skew: -1, Delay: delay})
 	c := simCluster(t, srv, delay, "--log-format", "json").keyed()
 	c.addReady(5)
 	c.converged(time.Minute)
