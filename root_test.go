@@ -32,7 +32,7 @@ type rule struct {
 // the project is forbidden to it.
 var table = []rule{
 	{
-		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "scheduler/timers", "api/urlfrontier/wire", "importance/pagerank", "web/css", "node/datadir", "node/fanout", "node/resources", "recrawl/estimate", "recrawl/claims", "focus", "web/render", "web/render/decide"}, nil,
+		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "ticks", "clusterkey", "simweb", "store/files", "fairshare", "scheduler/timers", "api/urlfrontier/wire", "importance/pagerank", "web/css", "node/datadir", "node/fanout", "node/resources", "recrawl/estimate", "recrawl/claims", "focus", "web/render", "web/render/decide"}, nil,
 		"a leaf: it must be usable, testable and readable alone",
 	},
 	{
@@ -208,7 +208,7 @@ var table = []rule{
 		"a pure core: it decides about views and leases, and knows neither gossip, disk, network nor time",
 	},
 	{
-		[]string{"membership/prober"}, []string{"membership/consensus", "crawl"},
+		[]string{"membership/prober"}, []string{"membership/consensus", "crawl", "ticks"},
 		"it observes processes and addresses; what a proof leads to is decided by views",
 	},
 	{
@@ -248,7 +248,7 @@ var table = []rule{
 		"it takes what others send; store and gate are interfaces that it declares",
 	},
 	{
-		[]string{"handoff"}, []string{"handoff/*", "crawl", "ring"},
+		[]string{"handoff"}, []string{"handoff/*", "crawl", "ring", "ticks"},
 		"the cluster knows no web; views and stores reach it through interfaces that it declares",
 	},
 	{
@@ -264,7 +264,7 @@ var table = []rule{
 		"it writes results in the forms of others; finding them is the node's",
 	},
 	{
-		[]string{"api/dashboard"}, []string{"crawl", "store/readback"},
+		[]string{"api/dashboard"}, []string{"crawl", "store/readback", "ticks"},
 		"it shows what an interface tells it; asking, guarding and serving are the API's",
 	},
 	{
@@ -300,7 +300,7 @@ var table = []rule{
 		"a pure core: it decides whose turn an address is, and knows neither network, clock nor what is requested",
 	},
 	{
-		[]string{"node/addresses"}, []string{"crawl", "node/addresses/turns", "peer"},
+		[]string{"node/addresses"}, []string{"crawl", "node/addresses/turns", "peer", "ticks"},
 		"it carries the messages about turns; who holds what, and how members are reached, is node's",
 	},
 	{
@@ -324,7 +324,7 @@ var table = []rule{
 		"it looks at what a start would meet, and starts no node",
 	},
 	{
-		[]string{"node/finish"}, []string{"crawl", "membership", "node/crawldoc", "node/fanout", "peer"},
+		[]string{"node/finish"}, []string{"crawl", "membership", "node/crawldoc", "node/fanout", "peer", "ticks"},
 		"it decides when the crawl ends and who may fetch its last pages; how others are reached, and what ends the process, is node's",
 	},
 	{
@@ -352,7 +352,7 @@ var table = []rule{
 		"it joins the pure recrawl to the frontier's writes; the price reaches it as a function, and it keeps nothing",
 	},
 	{
-		[]string{"node/indexer"}, []string{"crawl", "frontier", "frontier/texts", "importance", "node/fanout", "pipeline", "store/files", "store/search", "web/maintext", "web/urlnorm"},
+		[]string{"node/indexer"}, []string{"crawl", "frontier", "frontier/texts", "importance", "node/fanout", "pipeline", "store/files", "store/search", "web/maintext", "web/urlnorm", "ticks"},
 		"it brings documents into the node's index and asks those of all nodes; calls and rules are functions that it is given",
 	},
 	{
@@ -360,7 +360,7 @@ var table = []rule{
 		"it shows pages to the browser and has what they ask for fetched in the hosts' turns; who holds a host is a function that it is given",
 	},
 	{
-		[]string{"node/ranking"}, []string{"crawl", "frontier", "frontier/cash", "frontier/commit", "frontier/layout", "frontier/order", "handoff", "importance", "peer", "web/urlnorm"},
+		[]string{"node/ranking"}, []string{"crawl", "frontier", "frontier/cash", "frontier/commit", "frontier/layout", "frontier/order", "handoff", "importance", "peer", "web/urlnorm", "ticks"},
 		"it carries credits between partitions; what they are worth is package importance's",
 	},
 	{
@@ -388,7 +388,7 @@ var table = []rule{
 		"it joins handoff to the frontier and to peers; what a move means for fetching is node's",
 	},
 	{
-		[]string{"node/dispatch"}, []string{"crawl", "dnscache", "fairshare", "frontier", "peer", "ring", "scheduler", "web/robots", "web/urlnorm"},
+		[]string{"node/dispatch"}, []string{"crawl", "dnscache", "fairshare", "frontier", "peer", "ring", "scheduler", "web/robots", "web/urlnorm", "ticks"},
 		"it joins scheduler, frontier and resolver; the lease, the view, the moves and the way to peers reach it as hooks and orders",
 	},
 	{
@@ -400,7 +400,7 @@ var table = []rule{
 		"it takes the steps by which a node leaves; who asks for them, and what ends the process, is node's",
 	},
 	{
-		[]string{"node/disk"}, []string{"node/datadir"},
+		[]string{"node/disk"}, []string{"node/datadir", "ticks"},
 		"it watches the disks under a data directory; what a full or a dead one means for the crawl is node's",
 	},
 	{
@@ -437,7 +437,7 @@ var table = []rule{
 		"it reads every part of a node for its status and its metrics, and changes none",
 	},
 	{
-		[]string{"node"}, []string{"node/*", "web/*", "crawl", "ring", "scheduler", "store/*", "frontier", "frontier/storage", "membership", "handoff",
+		[]string{"node"}, []string{"node/*", "web/*", "crawl", "ticks", "ring", "scheduler", "store/*", "frontier", "frontier/storage", "membership", "handoff",
 			"fairshare", "pipeline", "config", "peer", "door", "dnscache", "metrics", "clusterkey"},
 		"the composition root wires the packages; what shows it to people stands above it",
 	},

@@ -13,6 +13,7 @@ import (
 	"crawlnode/handoff/hints"
 	"crawlnode/handoff/machine"
 	"crawlnode/handoff/replication"
+	"crawlnode/ticks"
 )
 
 // retryEvery is how often what broke, or was told "later", is tried.
@@ -160,7 +161,7 @@ func (d *Driver) Run(ctx context.Context) error {
 		}
 	})
 	d.wg.Go(func() { d.hints.Run(ctx) })
-	retry := time.NewTicker(retryEvery)
+	retry := ticks.New(retryEvery)
 	defer retry.Stop()
 	for {
 		var err error

@@ -12,6 +12,7 @@ import (
 	"crawlnode/node/dispatch"
 	"crawlnode/node/report"
 	"crawlnode/node/status"
+	"crawlnode/ticks"
 )
 
 // This file fits package report to the rest of the node, and to its callers.
@@ -78,7 +79,7 @@ const watchEvery = 100 * time.Millisecond
 // measure samples the totals once a second, looks at the disk, at once when a page has
 // found it low, and sees a change of members to its end.
 func (n *Node) measure(ctx context.Context) error {
-	tick, look := time.NewTicker(time.Second), time.NewTicker(watchEvery)
+	tick, look := ticks.New(time.Second), ticks.New(watchEvery)
 	defer tick.Stop()
 	defer look.Stop()
 	var around status.Lookout

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/ticks"
 )
 
 // sampleEvery is the distance of the finest samples.
@@ -118,7 +119,7 @@ func NewHistory(b Backend) *History { return &History{backend: b} }
 
 // Run samples the status until ctx ends.
 func (h *History) Run(ctx context.Context) {
-	tick := time.NewTicker(sampleEvery)
+	tick := ticks.New(sampleEvery)
 	defer tick.Stop()
 	for {
 		if st, err := h.backend.Status(ctx, false); err == nil {

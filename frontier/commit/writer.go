@@ -103,15 +103,17 @@ func (w *Writer) serve(over <-chan struct{}, cancel func()) error {
 	defer look.Stop()
 	var last time.Time // when the last group was begun
 	for {
+		var again <-chan time.Time // nil: a ticker for which nobody waits wakes nothing
+		if len(w.held) > 0 {
+			again = look.C
+		}
 		select {
 		case r := <-w.in:
 			rs := w.gather(r, time.Until(last.Add(w.O.CommitPace)))
 			last = time.Now()
 			step(rs)
-		case <-look.C:
-			if len(w.held) > 0 {
-				step(w.takeHeld())
-			}
+		case <-again:
+			step(w.takeHeld())
 		case <-syncFailed:
 			syncFailed = nil
 			if failed == nil {

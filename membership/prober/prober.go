@@ -12,6 +12,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership/consensus"
+	"crawlnode/ticks"
 )
 
 // Timing of the search for proof.
@@ -127,7 +128,7 @@ type search struct {
 func (p *Prober) Run(ctx context.Context) {
 	var dials sync.WaitGroup
 	defer dials.Wait()
-	tick := time.NewTicker(processEvery)
+	tick := ticks.New(processEvery)
 	defer tick.Stop()
 	done := make(chan crawl.NodeID) // filled by the dials, emptied here
 	searches := map[crawl.NodeID]*search{}

@@ -11,6 +11,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/node/addresses/turns"
 	"crawlnode/peer"
+	"crawlnode/ticks"
 )
 
 const (
@@ -166,7 +167,7 @@ func (t *Turns) Silent(patience time.Duration) (n int, longest time.Duration) {
 func (t *Turns) Run(ctx context.Context) error {
 	var calls sync.WaitGroup
 	defer calls.Wait()
-	tick := time.NewTicker(turns.Every)
+	tick := ticks.New(turns.Every)
 	defer tick.Stop()
 	for {
 		select {

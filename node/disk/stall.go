@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"crawlnode/ticks"
 )
 
 const (
@@ -111,7 +113,7 @@ func (p *Stalls) Longest() (wait time.Duration, what string) {
 func (p *Stalls) Run(ctx context.Context) error {
 	var tries sync.WaitGroup
 	defer tries.Wait()
-	look, try := time.NewTicker(LookEvery), time.NewTicker(tryEvery)
+	look, try := ticks.New(LookEvery), ticks.New(tryEvery)
 	defer look.Stop()
 	defer try.Stop()
 	var trying atomic.Bool

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"crawlnode/node/datadir"
+	"crawlnode/ticks"
 )
 
 // syncEvery bounds what a power loss can cost; a kill of the process costs nothing.
@@ -14,7 +15,7 @@ const syncEvery = time.Second
 // derived outputs first, so that no page is done without its record and its lines. While the disk is full, what
 // was written waits in memory.
 func SyncLoop(ctx context.Context, s *Space, outputs, frontier func() error) error {
-	tick := time.NewTicker(syncEvery)
+	tick := ticks.New(syncEvery)
 	defer tick.Stop()
 	for {
 		select {

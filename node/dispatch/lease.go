@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"crawlnode/ticks"
 )
 
 // Lease is the node's own right to fetch, which the members grant: *membership.Membership.
@@ -35,7 +37,11 @@ func FollowLease(ctx context.Context, l Lease, d *Dispatcher) error {
 			d.Wake()
 		}
 		had = left > 0
-		again := time.NewTimer(min(max(left, leaseLook/4), leaseLook))
+		wait := max(left, leaseLook/4)
+		if left > leaseLook {
+			wait = ticks.Until(time.Now(), leaseLook)
+		}
+		again := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 			again.Stop()

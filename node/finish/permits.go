@@ -9,6 +9,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/node/crawldoc"
 	"crawlnode/peer"
+	"crawlnode/ticks"
 )
 
 // permitBlock bounds one grant, so that the last pages are spread over the nodes.
@@ -141,7 +142,7 @@ func (p *Permits) Serve(req *peer.PermitRequest) *peer.PermitReply {
 func (p *Permits) Run(ctx context.Context) error {
 	wait := 50 * time.Millisecond
 	for {
-		timer := time.NewTimer(time.Second)
+		timer := time.NewTimer(ticks.Until(time.Now(), time.Second))
 		select {
 		case <-ctx.Done():
 			timer.Stop()

@@ -11,6 +11,7 @@ import (
 	"crawlnode/membership"
 	"crawlnode/node/fanout"
 	"crawlnode/peer"
+	"crawlnode/ticks"
 )
 
 // roundEvery is the pause between two rounds, and waitingEvery that while the crawl waits for revisits, perhaps
@@ -48,7 +49,7 @@ type answer struct {
 // Run asks rounds while the crawl runs and this node is the one to ask. It returns when ctx ends,
 // or when the end of the crawl cannot be stored.
 func (f *Finisher) Run(ctx context.Context) error {
-	tick := time.NewTicker(roundEvery)
+	tick := ticks.New(roundEvery)
 	defer tick.Stop()
 	var last rounds
 	var asked time.Time

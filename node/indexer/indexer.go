@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/store/search"
+	"crawlnode/ticks"
 )
 
 const (
@@ -77,7 +78,7 @@ func (x *Indexer) Run(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
-		wait, began := roundEvery, x.o.Now()
+		wait, began := ticks.Until(time.Now(), roundEvery), x.o.Now()
 		more, err := x.step(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:

@@ -11,6 +11,7 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/frontier/commit"
 	"crawlnode/importance"
+	"crawlnode/ticks"
 )
 
 // Keeper keeps importance up to date. Run owns the fields below ranks.
@@ -88,7 +89,7 @@ const (
 // Run folds and sends until ctx ends, or the store fails. Call it once, when the node has joined its
 // cluster.
 func (k *Keeper) Run(ctx context.Context) error {
-	tick := time.NewTicker(round)
+	tick := ticks.New(round)
 	defer tick.Stop()
 	for {
 		select {
