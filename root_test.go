@@ -128,7 +128,11 @@ var table = []rule{
 		"it keeps one immutable part of an index; which parts there are is known above",
 	},
 	{
-		[]string{"store/search"}, []string{"store/files", "store/search/analyse", "store/search/query", "store/search/rank", "store/search/segment", "store/search/snippet"},
+		[]string{"store/search/held"}, []string{"store/search/segment"},
+		"it tells which documents of a segment are of some partitions",
+	},
+	{
+		[]string{"store/search"}, []string{"store/files", "store/search/analyse", "store/search/held", "store/search/query", "store/search/rank", "store/search/segment", "store/search/snippet"},
 		"the index of one node: it stores what it is given and knows neither fetching nor other nodes",
 	},
 	{

@@ -2,6 +2,7 @@
 //
 //	go test ./integration/searchquality -v -search.pages DIR
 //	go test ./integration/searchquality -v -run TestLoad -search.synthetic 1000000 -search.hostile 5000
+//	go test ./integration/searchquality -v -run TestMillion -search.million 1000000 -search.million.in DIR
 //
 // DIR has one folder for each site, as of Debian packages of documentation, unpacked with dpkg -x. The questions are
 // made from the pages: titles, titles with a typing error, and triples of words that stand near each other. Where several pages

@@ -151,8 +151,10 @@ func heap() uint64 {
 }
 
 // memory is what the system says of the memory of the process; "" where it says nothing.
-func memory() string {
-	raw, _ := os.ReadFile("/proc/self/status")
+func memory() string { return memoryOf(os.Getpid()) }
+
+func memoryOf(pid int) string {
+	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	var out []string
 	for line := range strings.Lines(string(raw)) {
 		if strings.HasPrefix(line, "VmHWM:") || strings.HasPrefix(line, "VmRSS:") || strings.HasPrefix(line, "RssAnon:") {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crawlnode/store/search/analyse"
+	"crawlnode/store/search/held"
 	"crawlnode/store/search/query"
 	"crawlnode/store/search/rank"
 	"crawlnode/store/search/segment"
@@ -39,9 +40,9 @@ func (x *Index) ask(ctx context.Context, p Plan, work *budget) (Answer, error) {
 	}
 	depth := min(max(p.Depth, 1), 2*MaxResults)
 	top := &best{most: max(depth, candidates)}
-	held := newHeld(p.Partitions)
+	of := held.New(p.Partitions)
 	for _, part := range s.parts {
-		n, err := c.searchPart(ctx, part, held, top, work)
+		n, err := c.searchPart(ctx, part, of, top, work)
 		if err != nil {
 			return Answer{}, err
 		}
@@ -57,20 +58,6 @@ func (x *Index) ask(ctx context.Context, p Plan, work *budget) (Answer, error) {
 		answer.Hits = append(answer.Hits, f.hit())
 	}
 	return answer, nil
-}
-
-// heldSet are the partitions that count; nil means all.
-type heldSet map[uint32]bool
-
-func newHeld(partitions []uint32) heldSet {
-	if partitions == nil {
-		return nil
-	}
-	h := heldSet{}
-	for _, p := range partitions {
-		h[p] = true
-	}
-	return h
 }
 
 // found is a document that matches.
@@ -102,6 +89,11 @@ func betterFirst(a, b found) int {
 type best struct {
 	most  int
 	found []found
+}
+
+// wants reports whether a document of this score may be among the best; one that differs by a rounding may.
+func (b *best) wants(score float64) bool {
+	return len(b.found) < b.most || score > b.found[0].score-1e-6
 }
 
 func (b *best) add(f found) {
@@ -143,8 +135,8 @@ type weightedMatcher struct {
 }
 
 // searchPart adds the matches of a part to top, and returns their number.
-func (c *compiled) searchPart(ctx context.Context, p *part, held heldSet, top *best, work *budget) (int64, error) {
-	if held != nil && !p.hasAny(held) {
+func (c *compiled) searchPart(ctx context.Context, p *part, of *held.Set, top *best, work *budget) (int64, error) {
+	if of != nil && !p.hasAny(of) {
 		return 0, nil
 	}
 	var must, may []weightedMatcher
@@ -157,7 +149,10 @@ func (c *compiled) searchPart(ctx context.Context, p *part, held heldSet, top *b
 			must = append(must, m)
 		}
 	}
-	scan := scan{c: c, p: p, held: held, top: top, may: may, work: work}
+	scan := scan{c: c, p: p, top: top, may: may, work: work}
+	if scan.all = of == nil; !scan.all {
+		scan.held = p.file.views.Of(p.seg, of)
+	}
 	if c.plan.Relaxed && len(may) > 0 {
 		must = nil
 	}
@@ -180,7 +175,7 @@ func (c *compiled) searchPart(ctx context.Context, p *part, held heldSet, top *b
 	if c.plan.Relaxed && len(may) > 0 {
 		return scan.relaxed(ctx)
 	}
-	return scan.all(ctx)
+	return scan.strict(ctx)
 }
 
 func labelOf(f query.Filter) string {
@@ -195,9 +190,9 @@ func labelOf(f query.Filter) string {
 	return labelType + f.Value
 }
 
-func (p *part) hasAny(held heldSet) bool {
+func (p *part) hasAny(of *held.Set) bool {
 	for partition := range p.partitions {
-		if held[partition] {
+		if of.Has(partition) {
 			return true
 		}
 	}
@@ -208,7 +203,8 @@ func (p *part) hasAny(held heldSet) bool {
 type scan struct {
 	c         *compiled
 	p         *part
-	held      heldSet
+	all       bool        // the documents of all partitions count
+	held      segment.Set // or these
 	top       *best
 	must, may []weightedMatcher
 	not       []matcher
@@ -219,8 +215,8 @@ type scan struct {
 // patience is how many documents are looked at between two looks at the context.
 const patience = 4096
 
-// all finds the documents that every matcher of must matches.
-func (s *scan) all(ctx context.Context) (int64, error) {
+// strict finds the documents that every matcher of must matches.
+func (s *scan) strict(ctx context.Context) (int64, error) {
 	doc := uint32(0)
 	for turn := 0; ; turn++ {
 		if turn%patience == 0 && ctx.Err() != nil {
@@ -275,15 +271,7 @@ func (s *scan) relaxed(ctx context.Context) (int64, error) {
 
 // take counts a document if nothing speaks against it, and adds what is not in must to its score.
 func (s *scan) take(doc uint32, score float64) {
-	if s.p.deleted.Has(doc) {
-		return
-	}
-	card := s.p.seg.Card(doc)
-	if s.held != nil && !s.held[card.Partition] {
-		return
-	}
-	q := &s.c.query
-	if !q.Before.IsZero() && !card.FetchedAt.Before(q.Before) || !q.After.IsZero() && card.FetchedAt.Before(q.After) {
+	if !s.all && !s.held.Has(doc) || s.p.deleted.Has(doc) || !s.inTime(doc) {
 		return
 	}
 	for _, m := range s.not {
@@ -300,12 +288,26 @@ func (s *scan) take(doc uint32, score float64) {
 		}
 	}
 	s.n++
+	if !s.top.wants(score + rank.MostStatic) {
+		return // most end here, so their cards are not read
+	}
+	card := s.p.seg.Card(doc)
 	age := time.Duration(0)
 	if !card.FetchedAt.IsZero() {
 		age = s.c.plan.Now.Sub(card.FetchedAt)
 	}
 	score += rank.Static(float64(card.Importance), age)
 	s.top.add(found{part: s.p, doc: doc, score: rounded(score), key: card.Key})
+}
+
+// inTime reports whether a document was fetched in the time that the question is about.
+func (s *scan) inTime(doc uint32) bool {
+	q := &s.c.query
+	if q.Before.IsZero() && q.After.IsZero() {
+		return true
+	}
+	at := s.p.seg.Card(doc).FetchedAt
+	return (q.Before.IsZero() || at.Before(q.Before)) && (q.After.IsZero() || !at.Before(q.After))
 }
 
 // rounded forgets what the order of additions changes.

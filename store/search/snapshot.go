@@ -4,6 +4,7 @@ import (
 	"maps"
 	"sync/atomic"
 
+	"crawlnode/store/search/held"
 	"crawlnode/store/search/segment"
 )
 
@@ -20,8 +21,9 @@ type part struct {
 
 // shared is an open segment and the number of snapshots and merges that use it.
 type shared struct {
-	seg  *segment.Segment
-	uses atomic.Int64
+	seg   *segment.Segment
+	uses  atomic.Int64
+	views held.Views
 }
 
 func (s *shared) release() {

@@ -79,6 +79,9 @@ const (
 	freshShare      = 0.03
 )
 
+// MostStatic is the most that Static gives.
+const MostStatic = importanceShare + freshShare
+
 // Static is the share of importance, in units of the mean page, and of freshness.
 func Static(importance float64, age time.Duration) float64 {
 	return importanceShare*prominence(importance) + freshShare*freshness(age)
