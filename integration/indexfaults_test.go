@@ -148,6 +148,8 @@ func (n *node) findsEachOnce(pages []string) {
 		}
 		if slices.Sort(found); !slices.Equal(found, pages) {
 			n.c.t.Errorf("%s finds %d pages, not the %d that are done: besides %v, without %v", n.name, len(found), len(pages), without(found, pages), without(pages, found))
+			again, r, err := n.findsAll()
+			n.c.t.Logf("asked again it finds %d, coverage %v, %v", len(again), r.Coverage, err)
 		}
 		return ""
 	})

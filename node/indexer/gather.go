@@ -23,12 +23,15 @@ type gather struct {
 	broken, waited     map[crawl.NodeID]bool
 	documents, covered int64
 	coveredBy          map[crawl.NodeID]int64
-	unanswered         int // partitions that nobody answers for
+	documentsBy        map[crawl.NodeID]int64
+	unanswered         int  // partitions that nobody answers for
+	copies             bool // some partitions are answered for by a node that does not hold them
+	changed            bool // a node no longer had what it answers for
 	found              map[string]crawl.NodeID
 }
 
 func newGather(x *Indexer, late *lateNodes, failed map[crawl.NodeID]bool) *gather {
-	return &gather{x: x, late: late, failed: failed, broken: map[crawl.NodeID]bool{}, waited: map[crawl.NodeID]bool{}, found: map[string]crawl.NodeID{}, coveredBy: map[crawl.NodeID]int64{}}
+	return &gather{x: x, late: late, failed: failed, broken: map[crawl.NodeID]bool{}, waited: map[crawl.NodeID]bool{}, found: map[string]crawl.NodeID{}, coveredBy: map[crawl.NodeID]int64{}, documentsBy: map[crawl.NodeID]int64{}}
 }
 
 // candidate is the first node that has a partition and was not tried for it. A node that was late lately comes after the
@@ -128,6 +131,7 @@ func (g *gather) take(id crawl.NodeID, asked []uint32, r *reply, sum *search.Sta
 	g.documents += r.Documents
 	g.covered += r.Covered
 	g.coveredBy[id] += r.Covered
+	g.documentsBy[id] += r.Documents
 	missing := map[uint32]bool{}
 	for _, p := range r.Missing {
 		missing[p] = true
@@ -139,6 +143,7 @@ func (g *gather) take(id crawl.NodeID, asked []uint32, r *reply, sum *search.Sta
 	for _, p := range asked {
 		if !missing[p] {
 			g.shares[id] = append(g.shares[id], p)
+			g.copies = g.copies || g.x.o.Holders(crawl.Partition(p))[0] != id
 		}
 	}
 	sum.Add(s)
@@ -155,9 +160,23 @@ func (g *gather) Ask(ctx context.Context, p search.Plan) (search.Answer, error) 
 		for _, h := range a.Value.Answer.Hits {
 			g.found[h.URL] = a.Node
 		}
+		g.judge(a.Node, a.Value.Still)
 		answers = append(answers, *a.Value.Answer)
 	}
 	return search.Join(p.Depth, answers...), ctx.Err()
+}
+
+// judge notes what a node no longer has of what it answers for: what it had when it gave its statistics may be another copy, whose
+// documents its index has not read.
+func (g *gather) judge(id crawl.NodeID, s *still) {
+	if s == nil || s.Missing == 0 && s.Documents-s.Covered <= g.documentsBy[id]-g.coveredBy[id] {
+		return
+	}
+	if gone := g.coveredBy[id] - s.Covered; gone > 0 {
+		g.changed = true
+		g.covered -= gone
+		g.coveredBy[id] -= gone
+	}
 }
 
 // Show asks the nodes that have found the URLs.
@@ -246,8 +265,11 @@ func (g *gather) one(ctx context.Context, id crawl.NodeID, c *call) (*reply, err
 	return &r, nil
 }
 
-// lost reports whether a node has failed that answers for partitions.
+// lost reports whether a node has failed that answers for partitions, or no longer has them.
 func (g *gather) lost() bool {
+	if g.changed {
+		return true
+	}
 	for id := range g.broken {
 		if len(g.shares[id]) > 0 {
 			return true
@@ -257,9 +279,13 @@ func (g *gather) lost() bool {
 }
 
 // coverage is the share of indexed documents that the answer covers. Of partitions that nobody answers for, what the
-// nodes last said of the whole tells the number.
+// nodes last said of the whole tells the number; and of those that only a node with a copy answers for, as the copy may be behind
+// what the holder has.
 func (g *gather) coverage() float64 {
 	total := g.documents
+	if g.copies {
+		total = max(total, g.x.o.Documents())
+	}
 	if g.unanswered > 0 {
 		total = max(total, g.x.o.Documents())
 		if total == g.documents { // whoever had them is not known: a share of the partitions then

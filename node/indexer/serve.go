@@ -35,6 +35,16 @@ type reply struct {
 	Missing   []uint32 `json:"missing,omitempty"`
 	Documents int64    `json:"documents"`
 	Covered   int64    `json:"covered"`
+	// Still is the same for the partitions of an Answer, once it was made: another copy of a partition may have come since the
+	// statistics, and what the index had of the one before is out. Nodes of older releases do not say it.
+	Still *still `json:"still,omitempty"`
+}
+
+// still says what of an answer's partitions a node has when it has answered.
+type still struct {
+	Missing   int   `json:"missing"`
+	Documents int64 `json:"documents"`
+	Covered   int64 `json:"covered"`
 }
 
 // turnWait bounds the wait for a turn.
@@ -81,12 +91,20 @@ func (x *Indexer) answer(ctx context.Context, c *call) (r *reply, err error) {
 	case stepAsk:
 		a, err := index.Ask(ctx, c.Plan)
 		r.Answer = &a
+		r.Still = x.still(c.Plan.Partitions)
 		return r, err
 	case stepShow:
 		r.Results, err = index.Show(ctx, c.Plan, c.URLs)
 		return r, err
 	}
 	return nil, fmt.Errorf("a question with the step %q: this node is of an older release", c.Step)
+}
+
+// still says what of the partitions is here now.
+func (x *Indexer) still(partitions []uint32) *still {
+	var r reply
+	x.account(&search.Question{Partitions: partitions}, &r)
+	return &still{Missing: len(r.Missing), Documents: r.Documents, Covered: r.Covered}
 }
 
 // account leaves out of the question the partitions that are not here, and says what of the others is covered.
