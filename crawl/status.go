@@ -96,6 +96,7 @@ const (
 	ReasonOverdue         = "revisits_overdue"    // warn: due pages have waited for long
 	ReasonSinkFails       = "sink_fails"          // warn: a sink takes no results; they wait on disk
 	ReasonUploadFails     = "upload_fails"        // warn: the object store takes no files; they wait on disk
+	ReasonIndexFails      = "index_fails"         // warn: a node cannot write its index; the texts wait on disk
 	ReasonNoBrowser       = "no_browser"          // warn: a node takes pages as they were fetched
 	ReasonNoSandbox       = "browser_no_sandbox"  // warn: a browser runs as root, without its sandbox
 	ReasonRefused         = "addresses_refused"   // warn: a node refuses addresses that the crawl allows, for want of its own flag
@@ -103,7 +104,7 @@ const (
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNotAdmitted, ReasonUnanswered, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails, ReasonNoBrowser, ReasonNoSandbox, ReasonRefused}
+	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNotAdmitted, ReasonUnanswered, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails, ReasonIndexFails, ReasonNoBrowser, ReasonNoSandbox, ReasonRefused}
 
 // HealthReason is one problem that needs attention.
 type HealthReason struct {

@@ -24,7 +24,7 @@ var symptoms = []symptom{
 	{"A node does not join", []string{"exit-4", "join_address_silent", "join_address_wrong", "not_admitted", "calls_unanswered", "waits_for_members", "insecure"}},
 	{"The cluster pauses", []string{"paused_minority", "partitions_unserved", "taking_over", "node_failed"}},
 	{"Partitions are offline or have too few copies", []string{"offline", "under_replicated", "partitions_stuck", "partitions_lost", "copies_not_deleted"}},
-	{"The disk is full or slow", []string{"exit-6", "low_disk", "disk_full", "disk_stalled", "upload_fails"}},
+	{"The disk is full or slow", []string{"exit-6", "low_disk", "disk_full", "disk_stalled", "upload_fails", "index_fails"}},
 }
 
 // anchor names an entry in docs/codes.md.

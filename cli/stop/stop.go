@@ -230,7 +230,7 @@ func (v *Verb) stopAll(ctx context.Context, env *command.Env, c *client.Client) 
 		fmt.Fprintf(env.Stdout, "told to stop, and not to be seen from here: %s\n", plaintext.Escape(strings.Join(unseen, ", ")))
 	}
 	if len(report.Unanswered) > 0 {
-		return fmt.Errorf("%s did not take the order, so %w: look with crawlnode status, or stop it on its machine", strings.Join(report.Unanswered, ", "), errStays)
+		return fmt.Errorf("%s did not take the order, so %w unless it was dead before: stop it on its machine, with crawlnode stop --data-dir DIR", strings.Join(report.Unanswered, ", "), errStays)
 	}
 	return nil
 }

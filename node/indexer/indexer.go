@@ -38,6 +38,9 @@ type Indexer struct {
 	cursors cursors
 	behind  time.Time // since when something waits; zero: nothing does
 	times   latencies
+	fails   error // what keeps the index from being written, since failsSince
+	// failsSince is the time of the first failure in a row.
+	failsSince time.Time
 
 	unpack unpacker // of Run
 }
@@ -66,6 +69,23 @@ func (x *Indexer) On() bool {
 	return x.on && x.index != nil
 }
 
+// Failing is what keeps the index from being written, and since when; nil: nothing does.
+func (x *Indexer) Failing() (since time.Time, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.failsSince, x.fails
+}
+
+// ended keeps how a round ended.
+func (x *Indexer) ended(err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err != nil && x.fails == nil {
+		x.failsSince = x.o.Now()
+	}
+	x.fails = err
+}
+
 // Run keeps the index up to date until ctx ends, then closes it. An index that cannot be written delays no crawl: it is
 // tried again, and the status says how far it is behind.
 func (x *Indexer) Run(ctx context.Context) error {
@@ -80,8 +100,11 @@ func (x *Indexer) Run(ctx context.Context) error {
 		}
 		wait, began := ticks.Until(time.Now(), roundEvery), x.o.Now()
 		more, err := x.step(ctx)
+		x.ended(err)
 		switch {
-		case err != nil && ctx.Err() == nil:
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
 			x.o.Log.Error("the index could not be brought up to date; it is tried again", "error", err)
 			wait = retryEvery
 		case more:

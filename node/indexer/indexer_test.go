@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -315,4 +317,32 @@ func threeNodes(t *testing.T, answer func(context.Context) error) (nodes map[cra
 		}
 	})
 	return nodes, dead
+}
+
+// TestFailing: what keeps the index from being written is told with the time of its first failure, until a round goes well.
+func TestFailing(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "index")
+	if err := os.WriteFile(dir, []byte("in the way"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := newNode(t, "a", dir, newStore())
+	now := day
+	n.o.Now = func() time.Time { return now }
+	for range 2 {
+		_, err := n.step(t.Context())
+		n.ended(err)
+		if since, fails := n.Failing(); err == nil || !errors.Is(fails, err) || !since.Equal(day) {
+			t.Errorf("%v: %v since %v", err, fails, since)
+		}
+		now = now.Add(retryEvery)
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	_, err := n.step(t.Context())
+	n.ended(err)
+	if _, fails := n.Failing(); err != nil || fails != nil {
+		t.Errorf("%v: %v", err, fails)
+	}
 }

@@ -46,6 +46,10 @@ func (r *Reporter) HealthReasons() []crawl.HealthReason {
 	if f, failing := r.Outputs.UploadFailing(); failing {
 		rs = append(rs, uploadReason(r.Name, f, r.Outputs.Uploads(time.Now()).QueuedFiles, time.Now())...)
 	}
+	if r.Indexing != nil {
+		since, err := r.Indexing()
+		rs = append(rs, indexReason(r.Name, since, err, time.Now())...)
+	}
 	rs = append(rs, r.renderReasons()...)
 	if f, refusing := r.Refusing(time.Now()); refusing {
 		rs = append(rs, refusalReason(r.Name, f))
@@ -247,6 +251,18 @@ func uploadReason(name string, f uploads.Failure, waiting int64, now time.Time) 
 	}
 	return []crawl.HealthReason{{Code: crawl.ReasonUploadFails, Since: f.Since.UTC(), Message: fmt.Sprintf(
 		"%s cannot copy %s to the object store, and goes on trying: %v; files that wait on its disk: %d, none is removed before the store has it", name, f.File, f.Err, waiting)}}
+}
+
+// indexPatience is how long the index may fail before it is news: it is tried again every five seconds.
+const indexPatience = 12 * time.Second
+
+// indexReason says that what was fetched is not found.
+func indexReason(name string, since time.Time, err error, now time.Time) []crawl.HealthReason {
+	if err == nil || now.Sub(since) <= indexPatience {
+		return nil
+	}
+	return []crawl.HealthReason{{Code: crawl.ReasonIndexFails, Since: since.UTC(), Message: fmt.Sprintf(
+		"%s cannot bring its index up to date, and goes on trying: %v; a search does not find the pages since then, the crawl goes on, and the texts wait on its disk", name, err)}}
 }
 
 // refusalReason says that this node alone refuses what the crawl allows.

@@ -59,6 +59,21 @@ func TestWaitingReason(t *testing.T) {
 	}
 }
 
+func TestIndexReason(t *testing.T) {
+	t.Parallel()
+	full := errors.New("no space left on device")
+	for _, err := range []error{nil, full} {
+		if rs := indexReason("n1", noon, err, noon.Add(indexPatience)); rs != nil {
+			t.Errorf("%v is news: %+v", err, rs)
+		}
+	}
+	rs := indexReason("n1", noon, full, noon.Add(indexPatience+time.Second))
+	const want = "n1 cannot bring its index up to date, and goes on trying: no space left on device;"
+	if len(rs) != 1 || rs[0].Code != crawl.ReasonIndexFails || !rs[0].Since.Equal(noon) || !strings.HasPrefix(rs[0].Message, want) {
+		t.Errorf("%+v, want %q", rs, want)
+	}
+}
+
 func TestUploadReason(t *testing.T) {
 	t.Parallel()
 	failure := uploads.Failure{File: "warc/a.warc.gz", Since: noon, Err: errors.New("connection refused")}

@@ -88,10 +88,11 @@ type Options struct {
 	Permits   *finish.Permits
 	Finisher  *finish.Finisher
 	Revisits  *revisits.Keeper
-	Raised    func() uint64             // queued URLs that were moved to better bands
-	Index     func() *crawl.IndexBlock  // nil: the index is off
-	Leased    func() leases.Counts      // to workers
-	Render    func() *crawl.RenderBlock // nil: no page is shown to a browser
+	Raised    func() uint64                       // queued URLs that were moved to better bands
+	Index     func() *crawl.IndexBlock            // nil: the index is off
+	Leased    func() leases.Counts                // to workers
+	Indexing  func() (since time.Time, err error) // what keeps the index from being written
+	Render    func() *crawl.RenderBlock           // nil: no page is shown to a browser
 	Refusing  func(now time.Time) (egress.Refusal, bool)
 	Peers     *heartbeat.Table
 	Space     *disk.Space
