@@ -255,13 +255,20 @@ func TestIndexIsExactAfterAKill(t *testing.T) {
 	c.stop()
 }
 
-// Without an index nothing is written, and a question is refused with the remedy.
+// Without an index nothing of one is written while pages are crawled, and a question is refused with the remedy.
 func TestNoIndexCostsNothing(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	_, srv := serveSimweb(t, simweb.Config{Seed: 73, Hosts: 1, PagesPerHost: 1})
+	web, srv := serveSimweb(t, simweb.Config{Seed: 73, Hosts: 2, PagesPerHost: 4})
 	c := simCluster(t, srv, 0)
 	c.addReady(1)
+	c.nodes[0].seed(web.Seeds()...)
+	c.finished(2 * time.Minute)
+	c.documents() // some were delivered
+	var s struct{ Index crawl.IndexStatus }
+	if err := c.nodes[0].decode("/status", &s); err != nil || s.Index.Documents != 0 || s.Index.Bytes != 0 || s.Index.Waiting != 0 {
+		t.Errorf("the status has an index: %+v, %v", s.Index, err)
+	}
 	code, body, err := c.nodes[0].get("/api/v1/search?query=x")
 	if err != nil || code != http.StatusConflict || !strings.Contains(string(body), "index=on") {
 		t.Errorf("a question is answered with %d, %v: %s", code, err, body)
