@@ -30,6 +30,8 @@ type site struct {
 	Docroot string `json:"docroot"`
 	Start   string `json:"start"`
 	Pages   int    `json:"reachable_pages"`
+
+	ip string // port 80, because the lists name none
 }
 
 func (s *site) host() string  { return s.Name + ".site.test" }
@@ -38,7 +40,7 @@ func (s *site) start() string { return "http://" + s.host() + s.Start }
 // sites is a web server with the real sites and a name server that knows them.
 type sites struct {
 	all []site
-	ip  string // port 80, because the lists name none
+	ip  string // of the sites that have no address of their own
 	dns string
 	log string
 }
@@ -47,14 +49,26 @@ type sites struct {
 // the ones that are given.
 func startSites(t *testing.T, more ...site) *sites {
 	t.Helper()
+	return serveSites(t, append(readManifest(t), more...))
+}
+
+// serveSites is startSites with these sites alone. One that has an address is served there, and nowhere else.
+func serveSites(t *testing.T, all []site) *sites {
+	t.Helper()
 	for _, program := range []string{"nginx", "dnsmasq"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Fatalf("%v; `make deps` installs it", err)
 		}
 	}
 	dir := t.TempDir()
-	s := &sites{all: append(readManifest(t), more...), ip: freeAddress(t), log: filepath.Join(dir, "access.log")}
-	for _, site := range s.all {
+	s := &sites{all: all, ip: freeAddress(t), log: filepath.Join(dir, "access.log")}
+	names := []string{"dnsmasq", "--address=/site.test/" + s.ip}
+	for i := range s.all {
+		site := &s.all[i]
+		if site.ip == "" {
+			site.ip = s.ip
+		}
+		names = append(names, fmt.Sprintf("--address=/%s/%s", site.host(), site.ip))
 		if _, err := os.Stat(site.Docroot); err != nil {
 			t.Fatalf("%v; `make deps` installs %s", err, site.Package)
 		}
@@ -66,13 +80,12 @@ func startSites(t *testing.T, more ...site) *sites {
 	nginx := spawn(t, "nginx", filepath.Join(dir, "nginx.log"), "nginx", "-p", dir, "-c", conf)
 	port := freePort(t)
 	s.dns = fmt.Sprint("127.0.0.1:", port)
-	dnsmasq := spawn(t, "dnsmasq", filepath.Join(dir, "dnsmasq.log"), "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv",
-		"--no-hosts", "--user=", "--pid-file=", "--listen-address=127.0.0.1", "--bind-interfaces", fmt.Sprint("--port=", port), "--local-ttl=300",
-		"--address=/site.test/"+s.ip)
+	dnsmasq := spawn(t, "dnsmasq", filepath.Join(dir, "dnsmasq.log"), append(names, "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv",
+		"--no-hosts", "--user=", "--pid-file=", "--listen-address=127.0.0.1", "--bind-interfaces", fmt.Sprint("--port=", port), "--local-ttl=300")...)
 	for _, server := range []struct {
 		p    *process
 		addr string
-	}{{nginx, s.ip + ":80"}, {dnsmasq, s.dns}} {
+	}{{nginx, s.all[0].ip + ":80"}, {dnsmasq, s.dns}} {
 		until(t, 10*time.Second, func() string {
 			c, err := net.Dial("tcp", server.addr)
 			if err != nil {
@@ -124,7 +137,7 @@ http {
   client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi; uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
 `, dir, user, s.log, walker)
 	for _, site := range s.all {
-		fmt.Fprintf(&b, "  server { listen %s:80; server_name %s; root %s; }\n", s.ip, site.host(), site.Docroot)
+		fmt.Fprintf(&b, "  server { listen %s:80; server_name %s; root %s; }\n", site.ip, site.host(), site.Docroot)
 	}
 	return b.String() + "}\n"
 }

@@ -36,7 +36,7 @@ func (s *sites) walk(t *testing.T, site *site, how rules) []string {
 		}
 		// The real host goes into the Host header, so no name is looked up.
 		req := &http.Request{Method: "GET", Host: page.Host, Header: http.Header{"User-Agent": {walker}},
-			URL: &url.URL{Scheme: "http", Host: s.ip, Path: page.Path, RawPath: page.RawPath, RawQuery: page.RawQuery}}
+			URL: &url.URL{Scheme: "http", Host: site.ip, Path: page.Path, RawPath: page.RawPath, RawQuery: page.RawQuery}}
 		resp, err := client.Do(req.WithContext(t.Context()))
 		if err != nil {
 			t.Fatal(err)

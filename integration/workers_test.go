@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"sync"
@@ -119,13 +118,5 @@ func TestWorkersUnderKills(t *testing.T) {
 	} else {
 		t.Logf("%d pages, %d fetched again after a kill, smallest gap %v", r.Pages, again, r.SmallestGap)
 	}
-	var expired int64
-	until(t, 20*time.Second, func() string {
-		w, err := workersOf(c.nodes[0])
-		if expired = w.ExpiredTotal; err != nil || w.Active+w.Leases+w.LeasedURLs != 0 {
-			return fmt.Sprintf("%+v, %v after the crawl", w, err)
-		}
-		return ""
-	})
-	t.Logf("%d leases ended without all their results", expired)
+	t.Logf("%d leases ended without all their results", expiredLeases(t, c.nodes[0]))
 }
