@@ -92,20 +92,20 @@ func underLoad(t *testing.T, what string, ask func(ctx context.Context, n *node,
 	ctx, cancel := context.WithTimeout(t.Context(), *workersLoad)
 	defer cancel()
 	var all sync.WaitGroup
-	h, begun, used, load := &handedOut{}, time.Now(), cpuTime(n.cmd.Process.Pid), loadAverage()
+	h, begun, used, clients, load := &handedOut{}, time.Now(), cpuTime(n.cmd.Process.Pid), cpuTime(os.Getpid()), loadAverage()
 	if *workersProfile != "" {
 		all.Go(func() { saveProfile(t, profiles, *workersLoad) })
 	}
 	ask(ctx, n, frontier, h)
 	took := time.Since(begun)
-	used = cpuTime(n.cmd.Process.Pid) - used
+	used, clients = cpuTime(n.cmd.Process.Pid)-used, cpuTime(os.Getpid())-clients
 	all.Wait()
 	done := h.settled.Load()
 	if done == 0 {
 		t.Fatal("nothing was settled")
 	}
-	t.Logf("%s: %d URLs settled in %.1f s, %.0f a second; processor time of the node %.1f s, %.3f ms a URL; calls that give out: %s; that settle: %s; load %s before, %s after",
-		what, done, took.Seconds(), float64(done)/took.Seconds(), used.Seconds(), used.Seconds()*1000/float64(done), quantiles(h.next), quantiles(h.results), load, loadAverage())
+	t.Logf("%s: %d URLs settled in %.1f s, %.0f a second; processor time of the node %.1f s, %.3f ms a URL, of the clients %.1f s, %.3f ms; calls that give out: %s; that settle: %s; load %s before, %s after",
+		what, done, took.Seconds(), float64(done)/took.Seconds(), used.Seconds(), used.Seconds()*1000/float64(done), clients.Seconds(), clients.Seconds()*1000/float64(done), quantiles(h.next), quantiles(h.results), load, loadAverage())
 }
 
 func saveProfile(t *testing.T, addr string, d time.Duration) {
