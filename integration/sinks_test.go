@@ -24,14 +24,27 @@ var sinkRestarts = flag.Int("sinkrestarts", 1, "how often TestSinksUnderKills st
 func TestSinksUnderKills(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
+	queue := newMessageServer(t)
+	sinkUnderKills(t, "nats://"+queue.addr+"/crawl.pages", queue)
+}
+
+// queue is a server that keeps what sinks send.
+type queue interface {
+	start()
+	stop()
+	stored() uint64
+	read(t *testing.T) (lines [][]byte)
+}
+
+func sinkUnderKills(t *testing.T, sink string, queue queue) {
+	t.Helper()
 	delay, config := 50*time.Millisecond, simweb.Config{Seed: 97, Hosts: 18, PagesPerHost: 20, Skew: -1}
 	if *sinkRestarts > 1 {
 		delay, config.PagesPerHost = 500*time.Millisecond, 30**sinkRestarts
 	}
 	config.Delay = delay
 	web, srv := serveSimweb(t, config)
-	queue := newMessageServer(t)
-	c := simCluster(t, srv, delay, "--partitions", "512", "--sink", "nats://"+queue.addr+"/crawl.pages")
+	c := simCluster(t, srv, delay, "--partitions", "512", "--sink", sink)
 	c.addReady(3)
 	c.converged(time.Minute)
 	c.nodes[0].seed(web.Seeds()...)
@@ -75,7 +88,7 @@ func TestSinksUnderKills(t *testing.T) {
 	if twice > 50**sinkRestarts { // what the kill repeats: visits under way, and lines since the last cursor
 		t.Errorf("%d pages arrived twice", twice)
 	}
-	t.Logf("%d restarts of a node and of the server: %d pages, %d missing, %d arrived more than once, load %s", *sinkRestarts, len(pages), missing, twice, loadAverage())
+	t.Logf("%d restarts of a node and of the server: %d pages, %d missing, %d arrived more than once, %d messages, load %s", *sinkRestarts, len(pages), missing, twice, queue.stored(), loadAverage())
 }
 
 // sinkFails waits until the node says that its sink takes nothing.
