@@ -25,7 +25,7 @@ func TestWorkersCrawlRealSites(t *testing.T) {
 		t.Skip("takes minutes; run with -workersites")
 	}
 	needsProcesses(t)
-	const delay, lease = 50 * time.Millisecond, 20 * time.Second
+	const delay, lease = 50 * time.Millisecond, 90 * time.Second
 	s, seeds, want := sitesForWorkers(t)
 	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", delay.String(), "--fetch", "off", "--lease", lease.String(), "--store", "none")
 	c.addReady(3)
