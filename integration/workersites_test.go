@@ -64,19 +64,19 @@ func TestWorkersCrawlRealSites(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	appendResult(t, "workersites.md", workerSitesHead, fmt.Sprintf("%d | %d | %d | %v of %v | %d | %.0f s | %s, %s", len(want), len(arrivals), again, smallest, delay, ended, took.Seconds(), load, loadAverage()))
+	appendResult(t, "workersites.md", workerSitesHead, fmt.Sprintf("%d | %d | %d | %v of %v | %d | %.0f s | %s, %s |", len(want), len(arrivals), again, smallest, delay, ended, took.Seconds(), load, loadAverage()))
 }
 
 const workerSitesHead = `# Real sites, fetched by workers
 
 Three sites from packages of Debian (sqlite3-doc, debian-policy, gnuplot-doc), each on a loopback address of its own, served by nginx, whose log is judged. Three nodes
-with ` + "`--fetch off`" + ` lease to the examples of workers in Python (two) and JavaScript. A Python worker is killed with a leased URL, and then the node that holds the largest
+with ` + "`--fetch off`" + ` lease to the examples of workers in Python (two) and JavaScript. A Python worker is killed while URLs are leased, and then the node that holds the largest
 site. Each page was answered once, but for what the killed worker had; no host was asked by two at a time. Requests are pages, other files, links that lead nowhere, and
 robots.txt, which each holder of a host reads. Appended by
 
-    go test ./integration -count=1 -v -run '^TestWorkersCrawlRealSites$' -workersites
+    go test ./integration -count=1 -v -timeout 40m -run '^TestWorkersCrawlRealSites$' -workersites
 
-| date | commit | pages | requests | fetched again after the worker was killed | smallest gap | leases that ended without all their results | time | load before, after |
+| date | commit | pages | requests | fetched again after the worker was killed | smallest gap | leases of living nodes that ended without all their results | time | load before, after |
 |---|---|---|---|---|---|---|---|---|
 `
 
@@ -139,8 +139,8 @@ func (s *sites) atArrival(t *testing.T, count int) {
 	})
 }
 
-// stopWithLease stops a worker's process at a moment at which it has a leased URL, and says when: nobody settles that URL, so in each look at
-// the figures one is leased.
+// stopWithLease stops a worker's process, and says when. It goes on until a URL is leased in each of many looks at the figures, which is so if the worker has
+// one: nobody settles it.
 func stopWithLease(t *testing.T, w *exampleWorker, nodes []*node) (at time.Time) {
 	t.Helper()
 	until(t, time.Minute, func() string {
