@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -27,8 +28,11 @@ type browser struct {
 	killed bool
 	lost   <-chan struct{} // closed when the connection to it has dropped; nil before it has started
 
-	users, pages int  // guarded by the pool's lock
-	worn         bool // takes no more pages; guarded by the pool's lock
+	memory atomic.Int64 // of its processes, as watchMemory saw it last
+
+	users, pages int    // guarded by the pool's lock
+	idle         []*tab // the oldest first; guarded by the pool's lock, and of end
+	worn         bool   // takes no more pages; guarded by the pool's lock
 }
 
 func newBrowser(cfg Config, dir string) *browser { return &browser{cfg: cfg, dir: dir} }
@@ -41,11 +45,13 @@ func (b *browser) flags() []chromedp.ExecAllocatorOption {
 		"disable-quic": true, "dns-prefetch-disable": true, "no-pings": true, "disable-background-networking": true,
 		"disable-component-update": true, "disable-domain-reliability": true, "disable-client-side-phishing-detection": true,
 		"disable-sync": true, "disable-default-apps": true, "disable-extensions": true, "safebrowsing-disable-auto-update": true,
-		"disable-features":       "Translate,OptimizationHints,MediaRouter,InterestFeedContentSuggestions,DialMediaRouteProvider,PrivateNetworkAccessPermissionPrompt",
+		"disable-features":           "Translate,OptimizationHints,MediaRouter,InterestFeedContentSuggestions,DialMediaRouteProvider,PrivateNetworkAccessPermissionPrompt,BackForwardCache,RenderDocument,SpareRendererForSitePerProcess,AcceptCHFrame",
+		"disable-back-forward-cache": true, "disable-component-extensions-with-background-pages": true, "disable-field-trial-config": true, "metrics-recording-only": true,
 		"block-new-web-contents": true, "deny-permission-prompts": true, "noerrdialogs": true, "disable-breakpad": true,
 		"disable-dev-shm-usage": true, "mute-audio": true, "hide-scrollbars": true, "disable-renderer-backgrounding": true,
 		"disable-background-timer-throttling": true, "disk-cache-size": 1 << 20, "js-flags": "--max-old-space-size=512",
 		"password-store": "basic", "use-mock-keychain": true, "disable-file-system": true,
+		"disable-shared-workers": true, // one with a longer life would meet the next page of its tab
 	}
 	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(b.cfg.Browser), chromedp.UserDataDir(filepath.Join(b.dir, "profile")),
 		chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.DisableGPU, chromedp.WindowSize(1280, 1024),
@@ -96,7 +102,9 @@ func (b *browser) watchMemory() {
 		case <-b.ctx.Done():
 			return
 		case <-tick.C:
-			if groupMemory(b.pid()) > b.cfg.MemoryBytes {
+			used := groupMemory(b.pid())
+			b.memory.Store(used)
+			if used > b.cfg.MemoryBytes {
 				b.kill()
 				return
 			}
@@ -144,6 +152,9 @@ func (b *browser) end() {
 		if c := chromedp.FromContext(b.ctx); c != nil && c.Allocator != nil {
 			c.Allocator.Wait()
 		}
+	}
+	for _, t := range b.idle {
+		t.end()
 	}
 	b.watch.Wait()
 	_ = os.RemoveAll(b.dir) // what cannot be removed, New removes

@@ -3,8 +3,11 @@
 //
 // A [Pool] has one process of Chromium with several tabs. It starts with the first page, is renewed
 // after [Config.PagesPerBrowser] pages, after a crash, after a tab that does not close and when its
-// processes need more than [Config.MemoryBytes]. Each page has a browser context of its own, so no
-// cookie, storage or service worker passes from one page to the next.
+// processes need more than [Config.MemoryBytes].
+//
+// Pages of one origin follow each other in one tab, with a browser context and a process of its own. Between two pages the tab is cleared
+// (tab.go), so no cookie, storage or worker passes from one page to the next. A page that was not read when it was quiet has its tab closed.
+// Up to [Config.Tabs] tabs are idle.
 //
 // # The browser has no network
 //
@@ -23,7 +26,7 @@
 // [Pool.Render] returns within [Config.Timeout] plus [Grace], after the start of the browser if the page has
 // waited for it: that has a limit of its own, half a minute. At the time-out the page is read as it is; a page that cannot be read any more (an endless script) is [ErrTimeout]. The links, the text, the DOM,
 // the requests and the bytes of a page have limits of their own (limits.go). A page that was read when it was quiet is
-// returned before its tab is closed; its slot is taken until then.
+// returned before its tab is cleared; its slot is taken until then.
 //
 // # What is left behind
 //

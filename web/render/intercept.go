@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
@@ -44,66 +45,105 @@ func withoutFragment(address string) string {
 	return address
 }
 
+// paused handles one request of the tab: it belongs to the page that is shown. Between two pages there is an empty document, and nothing else.
+func (t *tab) paused(e fetch.EventRequestPaused) {
+	if s := t.showing(); s != nil {
+		s.paused(e)
+		return
+	}
+	if e.ResourceType == network.ResourceTypeDocument && e.FrameID == t.main && e.Request.URL == t.origin+blankPath {
+		_, _ = chromedp.Call(t.ctx, fetch.FulfillRequest, blankDocument(e.RequestID))
+		return
+	}
+	_, _ = chromedp.Call(t.ctx, fetch.FailRequest, fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: network.ErrorReasonBlockedByClient})
+}
+
+// blankPath is the address, on the origin of a tab, of the document between two pages. It is answered here.
+const blankPath = "/crawlnode-blank"
+
+func blankDocument(id fetch.RequestID) fetch.FulfillRequestParams {
+	return fetch.FulfillRequestParams{RequestID: id, ResponseCode: http.StatusOK, ResponseHeaders: []*fetch.HeaderEntry{{Name: "Content-Type", Value: "text/html"}}, Body: []byte("<!DOCTYPE html>")}
+}
+
 // paused handles one request. It never waits: what has to be fetched gets a goroutine, as far as there
 // is room.
-func (t *tab) paused(e fetch.EventRequestPaused) {
-	t.mu.Lock()
-	what := judge(e.ResourceType, e.Request.Method, e.Request.URL, t.page.URL, e.FrameID == t.main, t.answered)
+func (s *showing) paused(e fetch.EventRequestPaused) {
+	s.mu.Lock()
+	what := judge(e.ResourceType, e.Request.Method, e.Request.URL, s.page.URL, e.FrameID == s.tab.main, s.answered)
 	if what == document {
-		t.answered = true
+		s.answered = true
 	}
-	full := t.requests+t.refused >= maxRequests || t.bytes >= maxBytes
-	t.mu.Unlock()
+	full := s.requests+s.refused >= maxRequests || s.bytes >= maxBytes
+	s.mu.Unlock()
 	switch {
 	case what == document:
-		t.fulfil(e.RequestID, t.page.Response)
+		s.fulfil(e.RequestID, s.page.Response)
 		return
 	case what == away:
-		t.route(e.Request.URL + e.Request.URLFragment)
-		t.fail(e.RequestID, network.ErrorReasonAborted)
+		s.route(e.Request.URL + e.Request.URLFragment)
+		s.fail(e.RequestID, network.ErrorReasonAborted)
 		return
-	case what == refuse || full || t.asking.Err() != nil:
-		t.fail(e.RequestID, network.ErrorReasonBlockedByClient)
+	case what == refuse || full || s.asking.Err() != nil:
+		s.fail(e.RequestID, network.ErrorReasonBlockedByClient)
 		return
 	}
 	select {
-	case t.waiting <- struct{}{}:
+	case s.waiting <- struct{}{}:
 	default:
-		t.fail(e.RequestID, network.ErrorReasonBlockedByClient)
+		s.fail(e.RequestID, network.ErrorReasonBlockedByClient)
 		return
 	}
-	t.open.Add(1)
-	t.wg.Go(func() {
-		defer func() { <-t.waiting; t.open.Add(-1) }()
-		t.fetch(e)
-	})
+	if !s.begins() {
+		<-s.waiting
+		s.fail(e.RequestID, network.ErrorReasonBlockedByClient)
+		return
+	}
+	go func() {
+		defer s.wg.Done()
+		s.fetch(e)
+		<-s.waiting
+		s.ended.Store(time.Now().UnixNano())
+		s.open.Add(-1)
+	}()
+}
+
+// begins counts one more request that is fetched, unless the page is over: then nobody waits for it.
+func (s *showing) begins() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done {
+		return false
+	}
+	s.wg.Add(1)
+	s.open.Add(1)
+	return true
 }
 
 // fetch asks the Fetcher and passes its answer on.
-func (t *tab) fetch(e fetch.EventRequestPaused) {
-	r, err := t.fetcher.Fetch(t.asking, Request{URL: withoutFragment(e.Request.URL), Method: e.Request.Method, Kind: string(e.ResourceType)})
+func (s *showing) fetch(e fetch.EventRequestPaused) {
+	r, err := s.fetcher.Fetch(s.asking, Request{URL: withoutFragment(e.Request.URL), Method: e.Request.Method, Kind: string(e.ResourceType)})
 	if err != nil {
-		t.fail(e.RequestID, network.ErrorReasonBlockedByClient)
+		s.fail(e.RequestID, network.ErrorReasonBlockedByClient)
 		return
 	}
-	t.mu.Lock()
-	t.requests++
-	t.bytes += len(r.Body)
-	t.mu.Unlock()
-	t.fulfil(e.RequestID, r)
+	s.mu.Lock()
+	s.requests++
+	s.bytes += len(r.Body)
+	s.mu.Unlock()
+	s.fulfil(e.RequestID, r)
 }
 
 // fail refuses a request and counts it.
-func (t *tab) fail(id fetch.RequestID, reason network.ErrorReason) {
-	t.mu.Lock()
-	t.refused++
-	t.mu.Unlock()
-	_, _ = chromedp.Call(t.ctx, fetch.FailRequest, fetch.FailRequestParams{RequestID: id, ErrorReason: reason}) // the tab may be gone
+func (s *showing) fail(id fetch.RequestID, reason network.ErrorReason) {
+	s.mu.Lock()
+	s.refused++
+	s.mu.Unlock()
+	_, _ = chromedp.Call(s.tab.ctx, fetch.FailRequest, fetch.FailRequestParams{RequestID: id, ErrorReason: reason}) // the tab may be gone
 }
 
 // fulfil answers a request. Headers that speak of the transport, or make the browser do requests of its own, are
 // left out.
-func (t *tab) fulfil(id fetch.RequestID, r Response) {
+func (s *showing) fulfil(id fetch.RequestID, r Response) {
 	params := fetch.FulfillRequestParams{RequestID: id, ResponseCode: int64(r.Status), Body: r.Body}
 	for name, values := range r.Header {
 		if dropped[http.CanonicalHeaderKey(name)] {
@@ -113,8 +153,8 @@ func (t *tab) fulfil(id fetch.RequestID, r Response) {
 			params.ResponseHeaders = append(params.ResponseHeaders, &fetch.HeaderEntry{Name: name, Value: strings.ToValidUTF8(value, "")})
 		}
 	}
-	if _, err := chromedp.Call(t.ctx, fetch.FulfillRequest, params); err != nil && t.ctx.Err() == nil {
-		t.fail(id, network.ErrorReasonFailed)
+	if _, err := chromedp.Call(s.tab.ctx, fetch.FulfillRequest, params); err != nil && s.tab.ctx.Err() == nil {
+		s.fail(id, network.ErrorReasonFailed)
 	}
 }
 

@@ -11,8 +11,12 @@ const (
 
 	closeLate = 10 * time.Second // the same for a page that was read when it was quiet, or taken back: nobody waits for it
 
+	clearTime = 10 * time.Second // to clear the tab of a page that was read when it was quiet; after that it is closed
+
 	quietTime = 500 * time.Millisecond // without a request or a change of the DOM
 	lookEvery = 100 * time.Millisecond
+
+	pagesPerTab = 100 // of one origin, one after the other
 
 	maxRequests     = 500 // of a page, answered or refused by the Fetcher
 	maxOpenRequests = 32  // of a page at one time

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -96,7 +97,7 @@ func (p *Pool) Render(ctx context.Context, page Page, fetcher Fetcher) (Result, 
 	case <-ctx.Done():
 		return Result{}, ctx.Err()
 	}
-	b, err := p.take()
+	b, t, err := p.take(originOf(page.URL))
 	if err != nil {
 		<-p.slots
 		return Result{}, err
@@ -109,14 +110,17 @@ func (p *Pool) Render(ctx context.Context, page Page, fetcher Fetcher) (Result, 
 	go func() { // Close waits for it
 		defer p.ended.Done()
 		defer func() { <-p.slots }()
-		result, closing, err := b.render(ctx, p.cfg.Timeout, page, fetcher)
+		result, closing, err := b.render(ctx, p.cfg.Timeout, page, fetcher, t)
 		if ctx.Err() == nil {
 			p.count(result, err)
 		}
 		if result.whole(err) {
 			done <- outcome{result, err}
 		}
-		healthy := closing()
+		healthy, kept := closing()
+		for _, surplus := range p.keep(b, kept) {
+			healthy = within(closeLate, surplus.close) && healthy
+		}
 		last := p.give(b, healthy)
 		if !result.whole(err) { // another try gets another browser
 			done <- outcome{result, err}
@@ -151,16 +155,16 @@ func (p *Pool) count(r Result, err error) {
 	}
 }
 
-// take returns the browser for one more page, a new one when there is none.
-func (p *Pool) take() (*browser, error) {
+// take returns the browser for one more page, a new one when there is none, and a tab of the page's origin if one is idle.
+func (p *Pool) take(origin string) (*browser, *tab, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, ErrClosed
+		return nil, nil, ErrClosed
 	}
 	if p.now == nil {
 		if time.Now().Before(p.pause) {
-			return nil, fmt.Errorf("%w: %s; it is tried again in a minute", ErrNotStarted, p.stats.Broken)
+			return nil, nil, fmt.Errorf("%w: %s; it is tried again in a minute", ErrNotStarted, p.stats.Broken)
 		}
 		p.started++
 		if p.started > 1 {
@@ -176,7 +180,32 @@ func (p *Pool) take() (*browser, error) {
 	if b.pages >= p.cfg.PagesPerBrowser {
 		b.worn, p.now = true, nil
 	}
-	return b, nil
+	for i, t := range b.idle {
+		if t.origin == origin {
+			b.idle = slices.Delete(b.idle, i, i+1)
+			return b, t, nil
+		}
+	}
+	return b, nil, nil
+}
+
+// keep puts a tab among the idle ones of its browser, Config.Tabs at most, and returns those that have to be closed: the oldest, and all of a
+// browser that takes no more pages or needs half of its memory. A nil tab is none.
+func (p *Pool) keep(b *browser, t *tab) (surplus []*tab) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t != nil {
+		b.idle = append(b.idle, t)
+	}
+	n := len(b.idle) - p.cfg.Tabs
+	if b.worn || b.memory.Load() > p.cfg.MemoryBytes/2 {
+		n = len(b.idle)
+	}
+	if n > 0 {
+		surplus = slices.Clone(b.idle[:n])
+		b.idle = slices.Delete(b.idle, 0, n)
+	}
+	return surplus
 }
 
 // give returns a browser. One that is not healthy has to be killed: nobody waits for its pages. last: it takes no more pages and has

@@ -25,10 +25,39 @@ var guardScript = fmt.Sprintf(`(() => {
   try { Object.defineProperty(Navigator.prototype, "serviceWorker", { get: () => undefined }) } catch (e) {}
 })()`, bindingName, maxRoutes)
 
-// lookScript says whether the document is complete, and a value that changes with it.
-const lookScript = `document.readyState + " " + document.getElementsByTagName("*").length + " " + (document.body ? document.body.textContent.length : 0) + " " + location.href`
+// quietScript waits until the document is complete and has not changed for quietTime. What counts as a change is the number of elements, the
+// length of the text, and the address: a clock that shows the time is quiet. It looks for the first two only after a mutation. Time in which the page
+// had no processor, so that its timer came late, is no quiet time.
+var quietScript = fmt.Sprintf(`(() => {
+  if (!globalThis.look) {
+    const sign = () => document.getElementsByTagName("*").length + " " + (document.body ? document.body.textContent.length : 0);
+    let dirty = false, before = sign(), at = location.href, complete = document.readyState === "complete", since = performance.now(), due = since;
+    new MutationObserver(() => { dirty = true }).observe(document, { subtree: true, childList: true, characterData: true });
+    globalThis.enter = () => { due = performance.now() };
+    globalThis.restart = () => { since = performance.now() };
+    globalThis.look = () => {
+      const time = performance.now();
+      let changed = !complete || at !== location.href;
+      complete = document.readyState === "complete"; at = location.href;
+      if (dirty) { dirty = false; const now = sign(); changed ||= now !== before; before = now }
+      since = changed ? time : since + Math.max(time - due, 0);
+      due = time + %[2]d;
+      return time - since >= %[1]d;
+    };
+  }
+  enter();
+  return new Promise(done => { const step = () => { if (look()) done(true); else setTimeout(step, %[2]d) }; step() });
+})()`, quietTime.Milliseconds(), lookEvery.Milliseconds())
 
-const scrollScript = `(() => { window.scrollTo(0, document.documentElement ? document.documentElement.scrollHeight : 0); return "" })()`
+// scrollScript scrolls to the end. From now on quietScript waits again.
+const scrollScript = `(() => {
+  window.scrollTo(0, document.documentElement ? document.documentElement.scrollHeight : 0);
+  if (globalThis.restart) restart();
+  return true;
+})()`
+
+// clearScript clears what belongs to the tab and not to the storage of its browser context.
+const clearScript = `(() => { try { sessionStorage.clear() } catch (e) {} window.name = ""; return true })()`
 
 // readScript reads the page as JSON.
 var readScript = fmt.Sprintf(`(() => {
@@ -42,6 +71,6 @@ var readScript = fmt.Sprintf(`(() => {
   }
   const c = document.querySelector("link[rel~=canonical][href]");
   const root = document.documentElement;
-  return JSON.stringify({ DOM: "<!DOCTYPE html>" + part(root ? root.outerHTML : "", %[3]d), Text: part(document.body ? document.body.innerText : "", %[4]d),
-    Title: part(document.title, %[5]d), Canonical: c ? part(c.href, %[2]d) : "", Links: links, Cut: cut });
+  return { DOM: "<!DOCTYPE html>" + part(root ? root.outerHTML : "", %[3]d), Text: part(document.body ? document.body.innerText : "", %[4]d),
+    Title: part(document.title, %[5]d), Canonical: c ? part(c.href, %[2]d) : "", Links: links, Cut: cut };
 })()`, maxLinks, maxURL, maxDOM, maxText, maxTitle)
