@@ -16,6 +16,9 @@ const (
 	quietTime = 500 * time.Millisecond // without a request or a change of the DOM
 	lookEvery = 100 * time.Millisecond
 
+	arriveEvery = 10 * time.Millisecond // looks for a new document
+	maxArrivals = 100                   // of them may fail
+
 	pagesPerTab = 100 // of one origin, one after the other
 
 	maxRequests     = 500 // of a page, answered or refused by the Fetcher

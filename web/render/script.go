@@ -56,8 +56,9 @@ const scrollScript = `(() => {
   return true;
 })()`
 
-// clearScript clears what belongs to the tab and not to the storage of its browser context.
-const clearScript = `(() => { try { sessionStorage.clear() } catch (e) {} window.name = ""; return true })()`
+// clearScript clears what belongs to the tab and not to the storage of its browser context, and the local storage: what the page before has
+// still written there comes before this, in the same process.
+const clearScript = `(() => { for (const name of ["sessionStorage", "localStorage"]) try { window[name].clear() } catch (e) {} window.name = ""; return true })()`
 
 // readScript reads the page as JSON.
 var readScript = fmt.Sprintf(`(() => {

@@ -152,6 +152,10 @@ func (s *showing) run(end time.Time) (Result, error) {
 	if navigated.ErrorText != "" {
 		return Result{}, fmt.Errorf("showing the page: %s", navigated.ErrorText)
 	}
+	old := s.tab.origin + blankPath
+	if err := s.tab.arrive(ctx, func(at string) bool { return at != old && at != "about:blank" }); err != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return Result{}, fmt.Errorf("showing the page: %w", err)
+	}
 	late := s.settle(ctx)
 	reading, stop := context.WithDeadline(s.tab.ctx, end.Add(readTime))
 	defer stop()

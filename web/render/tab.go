@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"sync"
+	"time"
 
 	devtools "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
@@ -155,16 +156,43 @@ func (t *tab) clear(ctx context.Context) error {
 	if blank.ErrorText != "" {
 		return errors.New(blank.ErrorText)
 	}
-	var steps [4]error
+	if err := t.arrive(ctx, func(at string) bool { return at == t.origin+blankPath }); err != nil {
+		return err
+	}
+	if _, err := evaluate[bool](ctx, t.main, clearScript); err != nil {
+		return err
+	}
+	var steps [3]error
 	var wg sync.WaitGroup
-	wg.Go(func() { _, steps[0] = evaluate[bool](ctx, t.main, clearScript) })
 	wg.Go(func() {
-		_, steps[1] = chromedp.Call(ctx, storage.ClearDataForOrigin, storage.ClearDataForOriginParams{Origin: t.origin, StorageTypes: "all"})
+		_, steps[0] = chromedp.Call(ctx, storage.ClearDataForOrigin, storage.ClearDataForOriginParams{Origin: t.origin, StorageTypes: "all"})
 	})
-	wg.Go(func() { _, steps[2] = chromedp.Call(ctx, network.ClearBrowserCookies, cdp.Empty{}) })
-	wg.Go(func() { _, steps[3] = chromedp.Call(ctx, page.ResetNavigationHistory, cdp.Empty{}) })
+	wg.Go(func() { _, steps[1] = chromedp.Call(ctx, network.ClearBrowserCookies, cdp.Empty{}) })
+	wg.Go(func() { _, steps[2] = chromedp.Call(ctx, page.ResetNavigationHistory, cdp.Empty{}) })
 	wg.Wait()
 	return errors.Join(steps[:]...)
+}
+
+// arrive waits until the document with the address that is wanted is there. The browser says that it has navigated a moment before the document
+// before is gone, and an evaluation that is under way then fails.
+func (t *tab) arrive(ctx context.Context, wanted func(address string) bool) error {
+	for failed := 0; ; {
+		at, err := evaluate[string](ctx, t.main, "location.href")
+		if err == nil && wanted(at) {
+			return nil
+		}
+		if err != nil {
+			failed++
+		}
+		if err != nil && (failed > maxArrivals || ctx.Err() != nil) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(arriveEvery):
+		}
+	}
 }
 
 // close closes the tab and waits for its goroutines.
