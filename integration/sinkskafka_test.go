@@ -18,7 +18,7 @@ func TestKafkaSinkUnderKills(t *testing.T) {
 	b := &broker{t: t, dir: t.TempDir(), port: freePort(t)}
 	b.start()
 	t.Cleanup(b.stop)
-	sinkUnderKills(t, "kafka://"+b.cluster.ListenAddrs()[0]+"/pages", b)
+	sinkUnderKills(t, "kafka://"+b.cluster.ListenAddrs()[0]+"/pages", b, 3*500) // a batch of each node: one that was on its way comes again
 }
 
 // broker speaks Kafka's protocol, and keeps what it has acknowledged on disk.
