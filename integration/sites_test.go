@@ -127,7 +127,7 @@ func (s *sites) nginxConf(dir string) string {
 	if os.Geteuid() == 0 {
 		user = "user root;" // the folder of the test is its own
 	}
-	fmt.Fprintf(&b, `daemon off; worker_processes 1; pid %[1]s/nginx.pid; error_log stderr; %[2]s
+	fmt.Fprintf(&b, `daemon off; master_process off; pid %[1]s/nginx.pid; error_log stderr; %[2]s
 events { worker_connections 1024; }
 http {
   include /etc/nginx/mime.types; default_type application/octet-stream;
