@@ -35,7 +35,10 @@ func startWorker(t *testing.T, program, example, name string, n *node) *exampleW
 	}
 	w := &exampleWorker{cmd: exec.Command(path, "../examples/"+example, "http://"+n.http, name), out: out, done: make(chan struct{})}
 	w.cmd.Stdout, w.cmd.Stderr = out, out
-	if err := w.cmd.Start(); err != nil {
+	w.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	spawner() <- func() { started <- w.cmd.Start() }
+	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
 	var once sync.Once
