@@ -67,7 +67,7 @@ nightly: ## what takes hours: see docs/testing.md; appends to docs/results/night
 	.ci/nightly $(ONLY)
 
 units: tools ## all tests but integration: under the race detector where there are goroutines
-	.ci/gotest race -race -short -timeout 30m -p 3 -parallel 4 $(RACE)
+	.ci/gotest race -race -short -timeout 30m -parallel 4 $(RACE)
 	.ci/gotest norace -short -timeout 30m $(NORACE)
 
 compile: ## what `make units` compiles, without a test; the linker's part cannot be done ahead

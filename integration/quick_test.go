@@ -95,14 +95,22 @@ func TestQuickTestNames(t *testing.T) {
 func TestQuickSeedsDrawEveryFault(t *testing.T) {
 	t.Parallel()
 	drawn := map[faultKind][]uint64{}
-	for seed := uint64(1); seed <= quickSeeds; seed++ {
-		for _, kind := range drawnKinds(plan(seed)) {
+	revisits := map[string]bool{}
+	for _, seed := range quickSeeds {
+		p := scheduleOf(t, seed, "")
+		for _, kind := range drawnKinds(p) {
 			drawn[kind] = append(drawn[kind], seed)
 		}
+		revisits[p.again.mode] = true
 	}
 	for _, kind := range append([]faultKind{lateName, wrongJoin}, allKinds...) {
 		if len(drawn[kind]) == 0 {
-			t.Errorf("none of the seeds 1 to %d draws %s", quickSeeds, kind)
+			t.Errorf("none of the seeds %v draws %s", quickSeeds, kind)
+		}
+	}
+	for _, mode := range []string{"", "fixed", "adaptive"} {
+		if !revisits[mode] {
+			t.Errorf("none of the seeds %v has --recrawl %q", quickSeeds, mode)
 		}
 	}
 	t.Logf("drawn by the seeds: %v", drawn)
