@@ -81,6 +81,9 @@ const (
 	RobotsSaysUnknown     = "unknown"     // not read yet, or the holder did not answer
 )
 
+// RobotsIgnored is the rule of an origin whose robots.txt is not asked for (RobotsReport.Rule).
+const RobotsIgnored = "robots.txt is ignored inside --allow-net (--robots ignore), and was not read"
+
 // RobotsReport is the verdict of the stored robots.txt of a URL's origin.
 type RobotsReport struct {
 	Verdict   string     `json:"verdict"` // RobotsSaysAllowed...

@@ -110,7 +110,7 @@ func (s *state) waits(r *crawl.URLReport, h *crawl.HostReport, reason string, be
 		s.doing = s.cause + next
 	case h.Politeness.BackoffReason != nil: // of an earlier run
 		s.doing = string(h.Host) + " is held back: " + *h.Politeness.BackoffReason + next
-	case h.State == crawl.HostInFlight && len(h.Robots) == 0:
+	case h.State == crawl.HostInFlight && len(h.Robots) == 0 && !answered(h, begun) && !ignored(r):
 		s.doing = "asking " + string(h.Host) + " for robots.txt"
 		s.cause = "the server has not answered yet"
 	case h.State == crawl.HostInFlight:
@@ -125,9 +125,15 @@ func (s *state) waits(r *crawl.URLReport, h *crawl.HostReport, reason string, be
 	}
 }
 
-// answered reports whether a server of the host has been asked for its robots.txt since begun, and has answered.
+// answered reports whether a request to the host has ended since begun, and no failure was told: for its robots.txt, or, when that is known from an
+// earlier run or ignored, for a page. A host comes into memory after begun, so what memory knows of its requests is of this run.
 func answered(h *crawl.HostReport, begun time.Time) bool {
-	return slices.ContainsFunc(h.Robots, func(r crawl.RobotsSummary) bool { return !r.FetchedAt.Before(begun) })
+	return h.Politeness.AverageLatencySeconds != nil || slices.ContainsFunc(h.Robots, func(r crawl.RobotsSummary) bool { return !r.FetchedAt.Before(begun) })
+}
+
+// ignored reports whether the first request to the seed's host is for the page.
+func ignored(r *crawl.URLReport) bool {
+	return r.Robots.Rule == crawl.RobotsIgnored
 }
 
 // causeOf is why a host could not be reached, and what to do about it.

@@ -23,8 +23,12 @@ func TestStateOfSeed(t *testing.T) {
 	inBrowser, before := host(crawl.HostLoading, crawl.PolitenessReport{}, nil), host(crawl.HostLoading, crawl.PolitenessReport{}, nil)
 	inBrowser.Robots = []crawl.RobotsSummary{{Origin: "http://a.test", FetchedAt: *at(-time.Second)}}
 	before.Robots = []crawl.RobotsSummary{{Origin: "http://a.test", FetchedAt: *at(-time.Hour)}}
+	took := 0.1
+	again, slow := host(crawl.HostLoading, crawl.PolitenessReport{AverageLatencySeconds: &took}, nil), host(crawl.HostInFlight, crawl.PolitenessReport{AverageLatencySeconds: &took}, nil)
+	again.Robots = before.Robots // it is known from an earlier run
 	for name, tc := range map[string]struct {
 		record      *crawl.RecordReport
+		rule        string // of robots.txt
 		host        *crawl.HostReport
 		fetched     bool
 		failed      bool
@@ -44,13 +48,16 @@ func TestStateOfSeed(t *testing.T) {
 		"no name server":    {record: &crawl.RecordReport{}, host: host(crawl.HostLoading, crawl.PolitenessReport{}, nil), cause: "no name server has answered yet", does: "looking up a.test"},
 		"in the browser":    {record: &crawl.RecordReport{}, host: inBrowser, does: "shown to the browser"},
 		"of an earlier run": {record: &crawl.RecordReport{}, host: before, cause: "no name server has answered yet", does: "looking up a.test"},
+		"in it again":       {record: &crawl.RecordReport{}, host: again, does: "shown to the browser"},
+		"a slow page":       {record: &crawl.RecordReport{}, host: slow, does: "asking a.test for the first page"},
+		"without robots":    {record: &crawl.RecordReport{}, rule: crawl.RobotsIgnored, host: host(crawl.HostInFlight, crawl.PolitenessReport{}, nil), does: "asking a.test for the first page"},
 		"polite":            {record: &crawl.RecordReport{}, host: host(crawl.HostWaiting, crawl.PolitenessReport{}, at(30*time.Second)), does: "a.test waits for its delay; next request in 30s"},
 		"of another node":   {record: &crawl.RecordReport{}},
 	} {
 		if tc.record.State == "" {
 			tc.record.State = "queued"
 		}
-		got := stateOf("http://a.test/", &crawl.URLReport{Record: tc.record}, tc.host, now.Add(-time.Minute), now)
+		got := stateOf("http://a.test/", &crawl.URLReport{Record: tc.record, Robots: crawl.RobotsReport{Rule: tc.rule}}, tc.host, now.Add(-time.Minute), now)
 		if got.fetched != tc.fetched || got.failed != tc.failed || !strings.HasPrefix(got.cause, tc.cause) || (got.cause == "") != (tc.cause == "") ||
 			!strings.Contains(got.doing, tc.does) || (got.doing == "") != (tc.does == "") {
 			t.Errorf("%s: %+v", name, got)
@@ -58,7 +65,6 @@ func TestStateOfSeed(t *testing.T) {
 	}
 }
 
-// TestHopeless gives a crawl up only when every seed fails.
 // A seed that is asked for at another host, because of --normalize www, fails with that rule's name.
 func TestSeedWithoutWWW(t *testing.T) {
 	t.Parallel()
@@ -74,6 +80,7 @@ func TestSeedWithoutWWW(t *testing.T) {
 	}
 }
 
+// TestHopeless gives a crawl up only when every seed fails.
 func TestHopeless(t *testing.T) {
 	t.Parallel()
 	failed, failing, fine, fetched := state{failed: true, cause: "x"}, state{cause: "x"}, state{doing: "x"}, state{fetched: true}

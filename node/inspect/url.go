@@ -145,7 +145,7 @@ func (i *Inspector) recordReport(rec *crawl.Record) *crawl.RecordReport {
 func robotsReport(u urlnorm.URL, entries []*crawl.Robots, ignored bool) crawl.RobotsReport {
 	r := crawl.RobotsReport{Verdict: crawl.RobotsSaysUnknown, Origin: u.Origin(), Rule: "robots.txt of this origin was not read yet; it is read before the first page"}
 	if ignored {
-		r.Rule = "robots.txt is ignored inside --allow-net (--robots ignore), and was not read"
+		r.Rule = crawl.RobotsIgnored
 	}
 	for _, e := range entries {
 		if e.Origin != u.Origin() {
