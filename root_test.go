@@ -308,6 +308,10 @@ var table = []rule{
 		"it carries the messages about turns; who holds what, and how members are reached, is node's",
 	},
 	{
+		[]string{"node/breadth"}, nil,
+		"it decides from figures that it is given; what a fetch is, and what the figures come from, is node's",
+	},
+	{
 		[]string{"node/changes"}, []string{"crawl", "membership", "node/events", "node/status"},
 		"it compares views and decides nothing; when every partition is served again is judged by package status",
 	},
@@ -437,7 +441,7 @@ var table = []rule{
 	},
 	{
 		[]string{"node/report"}, []string{"config", "crawl", "dnscache", "frontier", "frontier/storage", "handoff", "membership", "metrics", "scheduler", "web/scope",
-			"node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/egress", "node/finish", "node/heartbeat", "node/leases", "node/links", "node/outputs", "node/resources", "node/revisits", "node/sinks", "node/status", "node/transfer", "node/uploads"},
+			"node/breadth", "node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/egress", "node/finish", "node/heartbeat", "node/leases", "node/links", "node/outputs", "node/resources", "node/revisits", "node/sinks", "node/status", "node/transfer", "node/uploads"},
 		"it reads every part of a node for its status and its metrics, and changes none",
 	},
 	{

@@ -38,8 +38,9 @@ type Node struct {
 	RPC    string `name:"rpc" group:"node" placeholder:"ADDR" default:"127.0.0.1:27297" help:"Calls between nodes (gRPC)." live:"start"`
 	// Advertise is an IP address or host name, without port.
 	Advertise string `group:"node" placeholder:"HOST" help:"Address that other nodes use, if it differs from the listening address." live:"start"`
-	// Fetchers bounds the concurrent fetches of this node.
-	Fetchers int `group:"node" placeholder:"N" default:"256" help:"Concurrent fetches of this node." live:"start"`
+	// Fetchers bounds the concurrent fetches of this node. When it is not given, it is the number at the start: see package
+	// node/breadth.
+	Fetchers int `group:"node" placeholder:"N" default:"256" help:"Concurrent fetches of this node (not given: more while servers are slow and processors free)." live:"start"`
 	// DNS lists servers as ip:port; none: those of the system.
 	DNS []string `name:"dns" group:"node" placeholder:"IP:PORT" help:"Name servers; repeatable (default: the system's)." live:"start"`
 	// DenyNet holds networks that this node never fetches from, whatever the cluster's settings

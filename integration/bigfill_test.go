@@ -87,7 +87,9 @@ func (r *bigRun) fill(dir string) {
 	began := time.Now()
 	f := openBigStore(t, dir)
 	const batch = 1000
+	p := &fillProgress{bigRun: r, f: f, dir: dir, at: began}
 	for from := 0; from < r.total(); from += batch {
+		p.look(from)
 		links := make([]crawl.Routed, 0, batch)
 		for i := from; i < min(from+batch, r.total()); i++ {
 			links = append(links, f.routed(r.web.url(r.nth(i)), 1+i/r.hosts%3))
@@ -100,10 +102,73 @@ func (r *bigRun) fill(dir string) {
 	if totals := f.Totals(); totals.QueuedTotal() < int64(r.urls+r.crowd)*99/100 {
 		t.Fatalf("%d URLs are queued of %d", totals.QueuedTotal(), r.urls+r.crowd)
 	}
+	p.end()
 	f.close()
 	r.fillTime = time.Since(began)
 	if err := os.WriteFile(r.filled, []byte(r.fillTime.String()+"\n"), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// fillSteps is how often the rate of a fill is noted.
+const fillSteps = 20
+
+// fillKnown is how many known URLs are then offered again, drawn at random.
+const fillKnown = 20_000
+
+// fillProgress notes how the rate of new URLs, the cost of known ones, memory and disk change as a frontier grows.
+type fillProgress struct {
+	*bigRun
+	f     *bigStore
+	dir   string
+	at    time.Time // of the last note, and what was there
+	added int
+	cpu   time.Duration
+	rates []float64
+}
+
+// look notes a step when added URLs complete it.
+func (p *fillProgress) look(added int) {
+	if step := p.total() / fillSteps; step == 0 || added-p.added < step {
+		return
+	}
+	count := float64(added - p.added)
+	took, cpu := time.Since(p.at), cpuTime(os.Getpid())-p.cpu
+	p.rates = append(p.rates, count/took.Seconds())
+	again, againCPU := p.known(added)
+	p.t.Logf("%d URLs: %.0f new a second (%.1f us of processor time each), %.0f known (%.1f us); RssAnon %d MiB, disk %d MiB", added,
+		count/took.Seconds(), cpu.Seconds()*1e6/count, fillKnown/again.Seconds(), againCPU.Seconds()*1e6/fillKnown,
+		rssAnon(os.Getpid())>>20, allocated(p.t, filepath.Join(p.dir, "frontier"))>>20)
+	p.added, p.at, p.cpu = added, time.Now(), cpuTime(os.Getpid())
+}
+
+// known offers URLs that were added before, in the batches in which new ones come.
+func (p *fillProgress) known(added int) (took, cpu time.Duration) {
+	random := rand.New(rand.NewPCG(3, uint64(added)))
+	links := make([]crawl.Routed, fillKnown)
+	for i := range links {
+		links[i] = p.f.routed(p.web.url(p.nth(random.IntN(added))), 9) // no lower depth than before
+	}
+	began, before := time.Now(), cpuTime(os.Getpid())
+	for batch := range slices.Chunk(links, 1000) {
+		admissions, err := p.f.Add(p.f.ctx, batch)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		for i, a := range admissions {
+			if a != frontier.Known {
+				p.t.Fatalf("%s is %v, want known", batch[i].Target.URL, a)
+			}
+		}
+	}
+	return time.Since(began), cpuTime(os.Getpid()) - before
+}
+
+// end compares the slowest step with the fastest, once all are over.
+func (p *fillProgress) end() {
+	p.look(p.total())
+	if len(p.rates) > 0 {
+		p.t.Logf("the slowest step has %.2f of the rate of the fastest", slices.Min(p.rates)/slices.Max(p.rates))
 	}
 }
 

@@ -28,18 +28,14 @@ import (
 func (n *Node) newDispatcher(t *addresses.Turns) *dispatch.Dispatcher {
 	d := dispatch.New(dispatch.Options{
 		Store: n.front, Resolver: egress.NewResolver(n.egress, n.dns, n.settings),
-		Turns:      t,
-		Parts:      n.renderer.Parts,
-		Settings:   n.settings,
-		Refuse:     n.refuse,
-		Excluded:   n.excludes,
-		Permit:     n.permits.Take,
-		PermitDone: n.permits.Done,
-		MayFetch:   n.mayFetch,
-		MayLastTry: n.mayLastTry,
-		LookupRoom: n.dns.Room,
-		Scheduler:  scheduler.Config{MaxBytes: int(n.cfg.Memory) / 4, Fetchers: n.fetchers(), Forgive: n.forgive},
-		Logger:     n.log,
+		Turns: t, Parts: n.renderer.Parts,
+		Settings: n.settings,
+		Refuse:   n.refuse, Excluded: n.excludes,
+		Permit: n.permits.Take, PermitDone: n.permits.Done,
+		MayFetch: n.mayFetch, MayLastTry: n.mayLastTry,
+		LookupRoom: n.dns.Room, Fetchers: n.fetchers,
+		Scheduler: scheduler.Config{MaxBytes: int(n.cfg.Memory) / 4, Fetchers: n.fetchers(), Forgive: n.forgive},
+		Logger:    n.log,
 	})
 	d.Pause(true) // until the crawl document was taken over
 	return d
@@ -147,7 +143,7 @@ func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 	f := fetcher.New(fetcher.Options{UserAgent: s.UserAgent, MaxBody: s.MaxBody, TLSRecord: s.TLSRecord,
 		MaxIdleConns: 4 * n.cfg.Fetchers, LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: func(a netip.Addr) bool { return n.settings().Allowed(a) }, Denied: n.mayNotDial,
 		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.Fetcher()})
-	return n.tracePages(pipeline.Options{Workers: n.cfg.Fetchers, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Deriver: n.outputs.Deriver(), Fetcher: f, Elsewhere: n.elsewhere, Keeper: n, Rules: n.pipelineRules, Log: n.log,
+	return n.tracePages(pipeline.Options{Workers: n.breadth.Most(), Limit: n.breadth.Now, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Deriver: n.outputs.Deriver(), Fetcher: f, Elsewhere: n.elsewhere, Keeper: n, Rules: n.pipelineRules, Log: n.log,
 		NoFingerprints: n.bare, Documents: new(indexer.Maker), Renderer: n.renderer})
 }
 

@@ -23,6 +23,7 @@
 //	package    what it does                                                     fitted in by
 //	access     judges callers of the API; records what they changed             access.go
 //	addresses  spaces requests to one address over all nodes                    addresses.go
+//	breadth    how many pages are fetched at a time                             status.go, dispatch.go
 //	changes    the last change of members                                       cluster.go
 //	contents   payloads and texts that were seen anywhere                       dispatch.go
 //	crawldoc   the crawl document: settings and state that all nodes share      open.go
@@ -125,7 +126,7 @@
 //
 // From a fetch to the disk:
 //
-//	visits                   --fetchers; hosts wait; not needed
+//	visits                   --fetchers, or what package breadth says; hosts wait; not needed
 //	pages to read            32 a processor and those in flight; no fetch begins; not needed
 //	slow pages (100 ms)      --fetchers, an eighth if others wait; their domain waits; not needed
 //	payloads over 256 KiB    --memory / 4; fetches wait; not needed

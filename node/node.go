@@ -17,6 +17,7 @@ import (
 	"crawlnode/metrics"
 	"crawlnode/node/access"
 	"crawlnode/node/addresses"
+	"crawlnode/node/breadth"
 	"crawlnode/node/changes"
 	"crawlnode/node/contents"
 	"crawlnode/node/crawldoc"
@@ -74,6 +75,8 @@ type Options struct {
 	// Forgive lets hosts that could not be reached before this start be tried at once. Waits that
 	// a server asked for stay.
 	Forgive bool
+	// FollowFetchers lets the number of fetchers follow what the node sees: --fetchers was not given.
+	FollowFetchers bool
 	// Network replaces TCP and UDP in simulations; nil is the real one.
 	Network *Network
 	// Store replaces the frontier's files in the data directory, in simulations;
@@ -107,6 +110,7 @@ type Node struct {
 	given   []string       // Options.Given
 	adopt   func([]string) // Options.Adopt
 	forgive time.Time      // scheduler.Config.Forgive
+	breadth *breadth.Breadth
 
 	dir     *datadir.Dir
 	http    net.Listener

@@ -19,6 +19,7 @@ import (
 	"crawlnode/membership"
 	"crawlnode/metrics"
 	"crawlnode/node/access"
+	"crawlnode/node/breadth"
 	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
 	"crawlnode/node/disk"
@@ -46,7 +47,7 @@ type keyring struct {
 // disk. Nothing runs and no node is called yet. Its errors are of the classes
 // ErrUsage, ErrStorage and ErrCluster, and leave nothing half-started.
 func Open(o Options) (_ *Node, err error) {
-	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, bare: o.Bare, given: o.Given, adopt: o.Adopt, timings: report.NewTimings(),
+	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, bare: o.Bare, given: o.Given, adopt: o.Adopt, timings: report.NewTimings(), breadth: breadth.For(o.Config.Fetchers, o.FollowFetchers, int64(o.Config.Memory), resources.OpenFiles),
 		peers: heartbeat.NewTable(), events: events.New(), fences: transfer.NewFences(),
 		drain: make(chan struct{}), stop: make(chan struct{}), finished: make(chan string, 1), writersDone: make(chan struct{}), joined: make(chan struct{}), excluded: make(chan struct{}, 1)}
 	if n.log == nil {

@@ -25,7 +25,7 @@ func (n *Node) busyFetchers() (busy, all int) {
 	if e := n.engine.Load(); e != nil {
 		busy = e.dispatcher.Busy()
 	}
-	return min(busy, n.cfg.Fetchers), n.cfg.Fetchers
+	return min(busy, n.breadth.Now()), n.breadth.Now()
 }
 
 // memberIDs are the members of the installed view.

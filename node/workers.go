@@ -48,9 +48,9 @@ func (n *Node) openWorkers() {
 // fetchers is how many visits can be open at a time.
 func (n *Node) fetchers() int {
 	if n.cfg.Fetch == "off" {
-		return max(n.cfg.Fetchers, workers.MaxOpen)
+		return max(n.breadth.Now(), workers.MaxOpen)
 	}
-	return n.cfg.Fetchers
+	return n.breadth.Now()
 }
 
 // pipelineRun runs the fetchers: those that fetch pages, and those that prepare them for workers.
@@ -62,7 +62,7 @@ func (n *Node) pipelineRun(ctx context.Context, e *engine) error {
 	}
 	own := n.pipelineOptions(e)
 	forWorkers := own
-	forWorkers.Source, forWorkers.Sink, forWorkers.Handout = e.desk.Feed(), e.completer, e.desk
+	forWorkers.Source, forWorkers.Sink, forWorkers.Handout, forWorkers.Workers, forWorkers.Limit = e.desk.Feed(), e.completer, e.desk, n.cfg.Fetchers, nil
 	handing := pipeline.New(forWorkers)
 	e.desk.Use(handing)
 	group, pages := errgroup.WithContext(ctx)

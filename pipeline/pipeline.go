@@ -125,7 +125,9 @@ type Rules struct {
 
 // Options are the parts of a Pipeline. All but Keeper, Deriver and Log are required.
 type Options struct {
-	Workers  int // visits under way at once
+	Workers int // visits under way at once
+	// Limit returns how many of the workers may have a visit now. It is called before each visit, and may not block. Nil: all.
+	Limit    func() int
 	Source   Source
 	Sink     Sink
 	Archive  Archive  // used when Settings.Archive is set
@@ -162,6 +164,7 @@ type Pipeline struct {
 	// process, such as /status, would wait. On two processors, two at a time give a fifth more
 	// pages a second and double the latency of /status.
 	backlog *backlog
+	parked  *parked
 	busy    atomic.Int64
 	// memories has the memory of parsed pages that were kept: no more than the garbage collector finds in use.
 	memories sync.Pool // of *htmlparse.Memory
@@ -177,7 +180,7 @@ func New(o Options) *Pipeline {
 	}
 	return &Pipeline{
 		o: o, backlog: newBacklog(backlogPerProcessor*runtime.GOMAXPROCS(0), max(runtime.GOMAXPROCS(0)-1, 1)),
-		memories: sync.Pool{New: func() any { return &htmlparse.Memory{} }},
+		memories: sync.Pool{New: func() any { return &htmlparse.Memory{} }}, parked: newParked(),
 	}
 }
 
@@ -191,22 +194,25 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	p.showing, p.running = g, ctx
 	defer context.AfterFunc(ctx, p.backlog.wakeAll)()
-	for range p.o.Workers {
-		g.Go(func() error { return p.work(ctx) })
+	defer context.AfterFunc(ctx, p.parked.wake)()
+	for i := range p.o.Workers {
+		g.Go(func() error { return p.work(ctx, i) })
 	}
 	return g.Wait()
 }
 
-// work is the loop of one worker.
-func (p *Pipeline) work(ctx context.Context) error {
+// work is the loop of the i-th worker.
+func (p *Pipeline) work(ctx context.Context, i int) error {
 	w := &worker{p: p}
 	defer context.AfterFunc(ctx, w.halt.end)()
 	keep := context.WithoutCancel(ctx)
 	for {
+		p.park(ctx, i)
 		p.backlog.wait(ctx)
 		v, err := p.o.Source.Next(ctx)
 		switch {
 		case errors.Is(err, io.EOF), err != nil && ctx.Err() != nil:
+			p.parked.end()
 			return nil
 		case err != nil:
 			return err

@@ -39,6 +39,12 @@ func (c *Core) LimitLookups(now time.Time, most int) {
 	}
 }
 
+// LimitFetchers sets how many visits there can be at a time.
+func (c *Core) LimitFetchers(n int) {
+	c.cfg.Fetchers = n
+	c.shares.book.Resize(fairshare.Fetchers, n)
+}
+
 // Resolved answers a Resolve. After an error, or an answer without addresses, the host's
 // next visit has no address: its receiver reports that the host failed, so that there is
 // one way for a host to fail.

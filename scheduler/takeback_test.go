@@ -308,3 +308,24 @@ func TestSmallSlowPage(t *testing.T) {
 		}
 	}
 }
+
+// TestMoreFetchers: a domain's share grows with the number of fetchers, for the hosts that it holds back too.
+func TestMoreFetchers(t *testing.T) {
+	t.Parallel()
+	r := newRush(t, Config{Fetchers: 64}, func(h crawl.Host) temperament {
+		if h == "good.other.test" {
+			return quick(h)
+		}
+		return temperament{name: 10 * time.Millisecond, answer: time.Minute, addr: slow(h).addr}
+	})
+	r.add("good.other.test")
+	r.add(hostNames(300, "s%d.slow.test")...)
+	r.pass(3 * time.Second)
+	before := len(r.core.visits)
+	r.core.LimitFetchers(256)
+	r.fetchers += 192
+	r.pass(3 * time.Second)
+	if after := len(r.core.visits); after < 3*before {
+		t.Errorf("%d visits with 64 fetchers, %d with 256", before, after)
+	}
+}

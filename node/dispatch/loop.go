@@ -168,6 +168,9 @@ func (l *loop) turn(now time.Time) {
 	if room := l.d.o.LookupRoom; room != nil {
 		l.core.LimitLookups(now, room())
 	}
+	if fetchers := l.d.o.Fetchers; fetchers != nil {
+		l.core.LimitFetchers(fetchers())
+	}
 	l.core.Advance(now)
 	if !l.stopping {
 		if !now.Before(l.tick) {

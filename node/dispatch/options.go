@@ -69,6 +69,9 @@ type Options struct {
 	// LookupRoom returns how many look-ups the name servers can take at a time; nil means Lookups.
 	// It is called in every turn of the loop.
 	LookupRoom func() int
+	// Fetchers returns how many visits there can be at a time; nil means Scheduler.Fetchers. It is called in every turn
+	// of the loop.
+	Fetchers func() int
 	// Settings returns the crawl's current rules. It is called for every decision.
 	Settings func() *crawl.Settings
 	// Refuse completes a visit of a host that has reached --max-pages-per-host. It runs on the

@@ -62,7 +62,7 @@ func (r *Reporter) Block() *crawl.NodeBlock {
 // describeEngine fills what a node has only after it has joined.
 func (r *Reporter) describeEngine(b *crawl.NodeBlock, moved float64) {
 	var m transfer.Figures
-	busy, most := 0, r.Config.Fetchers
+	busy, most := 0, r.Breadth.Now()
 	if d, moves := r.Node.Engine(); d != nil {
 		m = transfer.FiguresOf(moves, r.Front)
 		r.describeMoves(b, m)
@@ -72,7 +72,7 @@ func (r *Reporter) describeEngine(b *crawl.NodeBlock, moved float64) {
 		c := d.Counts()
 		b.Hosts, b.Stalled = hostCounts(c), d.Stalled()
 		b.InFlight = int64(d.Busy())
-		busy = min(max(d.Busy()-r.Leased().Open, 0), most) // what workers fetch takes no fetcher
+		busy = min(r.fetching(d), most)
 	}
 	b.Node.Partitions = crawl.PartitionCounts{Held: &m.Held, Replica: &m.Replicas}
 	b.Node.Fetchers = crawl.FetcherCounts{Busy: &busy, Max: &most}

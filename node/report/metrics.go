@@ -48,7 +48,7 @@ func (r *Reporter) Metrics() metrics.Sample {
 		Seen: held.Seen, Duplicates: held.Duplicates, Outbox: held.Outbox, HostsKnown: held.Hosts, LinksFound: c.LinksFound,
 		Links: metrics.Counts{"local": l.Local, "forwarded": l.Forwarded, "suppressed_by_sent_cache": l.Suppressed},
 		DNS:   metrics.DNS{Lookups: d.Lookups, Hits: d.Hits, NegativeHits: d.NegativeHits, StaleServed: d.StaleServed, Failures: d.Failures, Queries: d.Queries},
-		View:  int64(r.Node.View()), FetchersMax: int64(r.Config.Fetchers), Paused: !r.Node.MayCrawl(),
+		View:  int64(r.Node.View()), FetchersMax: int64(r.Breadth.Now()), Paused: !r.Node.MayCrawl(),
 		WARCFiles: w.Files, WARCBytes: w.Bytes, Records: w.Records, ContentDuplicates: w.ContentDuplicates, DiskFree: r.Space.Free(), WARCDiskFree: r.Space.ArchiveFree(),
 		WARCWritten: w.Written, WARCIndexBytes: w.IndexBytes, ContentUnanswered: r.Contents.Unanswered(),
 		DNSLatency: r.Timings.Lookup.Histogram(), Commit: r.Timings.Commit.Histogram(), HandoffPause: r.Timings.Pause.Histogram()}

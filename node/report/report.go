@@ -9,6 +9,7 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/handoff"
 	"crawlnode/membership"
+	"crawlnode/node/breadth"
 	"crawlnode/node/changes"
 	"crawlnode/node/contents"
 	"crawlnode/node/crawldoc"
@@ -99,6 +100,7 @@ type Options struct {
 	Stalls    *disk.Stalls
 	Sinks     *sinks.Set
 	Timings   Timings
+	Breadth   *breadth.Breadth // of the fetchers
 	// Processors is the processors' time used so far, as resources.ProcessorTime returns it.
 	Processors func() (own, busy, all int64)
 }

@@ -2,7 +2,7 @@
 // it bound: the heap.
 //
 //	heap.go   Collector: --memory and the rate of work decide when garbage is collected
-//	usage.go  processor time and resident memory, as the system tells them
+//	usage.go  processor time, resident memory and open files, as the system tells them
 //
 // Where the system tells nothing (no /proc), a figure is 0 or nil, and what is made of it is left
 // out.

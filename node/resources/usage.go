@@ -45,6 +45,16 @@ func parseProcStat(text string) (busy, all int64) {
 	return busy, all
 }
 
+// OpenFiles is how many files this process may open at a time; 0 where the system does not tell. The Go runtime
+// raises its limit to the hard one.
+func OpenFiles() uint64 {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 0
+	}
+	return limit.Max
+}
+
 // ResidentBytes is the resident memory, page cache of mapped files included;
 // nil where the system does not tell.
 func ResidentBytes() *int64 {
