@@ -26,9 +26,13 @@ DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc post
 # Packages without goroutines, channels and locks (TestNoRaceHasNone): the race detector would find nothing, and cost several times the time.
 NORACE := . ./api/client ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairshare ./focus ./frontier/layout ./handoff/machine ./handoff/wire ./importance ./importance/pagerank ./membership/consensus \
           ./node/addresses/turns ./node/leases ./node/datadir ./node/network ./node/resources ./recrawl ./recrawl/claims ./recrawl/estimate ./recrawl/policy ./ring ./scheduler ./scheduler/timers ./store/files ./store/mirror ./web/css ./web/htmlparse ./web/robots ./web/scope ./web/simhash \
-          ./web/sitemap ./web/rewrite ./web/urlnorm ./integration/linkrank ./integration/mutants ./integration/scale
+          ./web/sitemap ./web/rewrite ./web/urlnorm ./integration/linkrank ./integration/mutants ./integration/scale ./integration/searchquality
+# Packages whose tests are models, crashes and questions, one call after another, or whole nodes behind a command line. Under the race detector they take
+# four times as long and show nothing, but for those in which goroutines meet: MEET (TestMeetingsAreRaced). `make nightly` has all of them under it.
+SELDOM := ./api ./cli ./frontier ./frontier/storage ./simweb ./store/search
+MEET   := ^(TestServeEnds|TestEventList|TestBodiesAreNoRequests|TestSignals|TestRerunAfterAFailure|TestDNSOverTheWire|TestNotifier|TestOverlappingVisits|TestGroupsFitTheStore|TestFullDisk|TestCommitPace|TestTransitionsShareSyncs|TestCloseOnAFailingDisk|TestFrozenMemory|TestWriteDuringSync|TestServerServesAndEnds|TestDoorsTellClientsApart|TestManyBatchesAreOneIndex|TestViews)$$
 # All others but the integration tests.
-RACE = $(filter-out crawlnode/integration $(patsubst .%,crawlnode%,$(NORACE)),$(shell go list ./...))
+RACE = $(filter-out crawlnode/integration $(patsubst .%,crawlnode%,$(NORACE) $(SELDOM)),$(shell go list ./...))
 
 # T is the time for each fuzz target, SEEDS the number of fixed simulations and RANDOM_SEEDS of others, COUNT the
 # repeats of benchmarks, PAIRS the runs of each thing that is compared, GOALS letters of docs/performance.md, SOAK_RUNS the runs of each fault scenario,
@@ -66,13 +70,14 @@ check: ## all that a commit must pass: lint, build, test; the time of each step 
 nightly: ## what takes hours: see docs/testing.md; appends to docs/results/nightly.md. ONLY="units fuzz" runs some steps
 	.ci/nightly $(ONLY)
 
-units: tools ## all tests but integration: under the race detector where there are goroutines
+units: tools ## all tests but integration: under the race detector where goroutines meet
 	.ci/gotest race -race -short -timeout 30m -parallel 4 $(RACE)
-	.ci/gotest norace -short -timeout 30m $(NORACE)
+	.ci/gotest meet -race -short -timeout 30m -run '$(MEET)' $(SELDOM)
+	.ci/gotest norace -short -timeout 30m -parallel 4 $(NORACE) $(SELDOM)
 
 compile: ## what `make units` compiles, without a test; the linker's part cannot be done ahead
-	@go list -race -export -test -deps -f '' $(RACE)
-	@go list -export -test -deps -f '' $(NORACE)
+	@go list -race -export -test -deps -f '' $(RACE) $(SELDOM)
+	@go list -export -test -deps -f '' $(NORACE) $(SELDOM)
 
 race: ## all tests but integration to the end, under the race detector
 	go test -race -count=1 -timeout 60m $$(go list ./... | grep -v '/integration$$')

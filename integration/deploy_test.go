@@ -40,6 +40,7 @@ func tool(t *testing.T, stdin string, argv ...string) string {
 // TestAlertRules has Prometheus' own tool read the rules and run their tests.
 func TestAlertRules(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	out := tool(t, "", "promtool", "check", "rules", "../deploy/prometheus/alerts.yml")
 	if !strings.Contains(out, "SUCCESS") {
 		t.Error(out)
@@ -52,6 +53,7 @@ func TestAlertRules(t *testing.T) {
 // the unit wants it, and say how much of the machine is open to it.
 func TestSystemdUnit(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	raw, err := os.ReadFile("../deploy/systemd/crawlnode.service")
 	if err != nil {
 		t.Fatal(err)

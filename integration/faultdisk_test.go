@@ -186,6 +186,7 @@ func TestDiskFillsUp(t *testing.T) {
 func TestStartOnAFullDisk(t *testing.T) {
 	needsProcesses(t)
 	needsRoot(t)
+	t.Parallel()
 	c := newCluster(t, "--allow-net", "127.0.0.0/8")
 	for _, tc := range []struct{ size, left int64 }{{16 << 20, 0}, {40 << 20, 40 << 20}} {
 		n := c.place()

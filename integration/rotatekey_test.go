@@ -19,12 +19,12 @@ func TestRotateKeyWhileCrawling(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	const delay = 200 * time.Millisecond
-	web, srv := serveSimweb(t, simweb.Config{Seed: 182, Hosts: 60, PagesPerHost: 150, Skew: -1, Delay: delay})
+	web, srv := serveSimweb(t, simweb.Config{Seed: 182, Hosts: 30, PagesPerHost: 150, Skew: -1, Delay: delay})
 	c := simCluster(t, srv, delay, "--log-format", "json").keyed()
 	c.addReady(5)
 	c.converged(time.Minute)
 	c.nodes[0].seed(web.Seeds()...)
-	atPage(t, web, 1000)
+	atPage(t, web, 500)
 
 	old, next := c.key, newSecret(t)
 	probes := c.probe(old, next)

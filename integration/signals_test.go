@@ -44,7 +44,7 @@ func TestSignalsAtFullSpeed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			size := 40
+			size := 20
 			if raceDetector {
 				size = 10
 			}

@@ -74,12 +74,12 @@ func atPage(t *testing.T, web *simweb.Web, pages int) {
 func TestNodesJoinAndLeaveWhileCrawling(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	const delay = 200 * time.Millisecond
+	const delay = 400 * time.Millisecond
 	// Hosts of one size keep all nodes busy to the end, some 40 s; moves take
 	// several times as long under the race detector.
-	size := 150
+	size := 75
 	if raceDetector {
-		size = 280
+		size = 140
 	}
 	web, srv := serveSimweb(t, simweb.Config{Seed: 2, Hosts: 30, PagesPerHost: size, Skew: -1, Delay: delay}.Quirky())
 	c := simCluster(t, srv, delay)
@@ -87,7 +87,7 @@ func TestNodesJoinAndLeaveWhileCrawling(t *testing.T) {
 	c.converged(30 * time.Second)
 	c.nodes[0].seed(web.Seeds()...)
 
-	atPage(t, web, 300)
+	atPage(t, web, 150)
 	c.addReady(2)
 	c.converged(time.Minute)
 	sameRing(t, c)
@@ -192,13 +192,13 @@ func TestKillAllAndStartAgain(t *testing.T) {
 	t.Logf("%d pages, %d fetched twice, smallest gap %v", report.Pages, report.Duplicates, report.SmallestGap)
 }
 
-// One, three and seven nodes archive the same set of pages.
+// One node and five archive the same set of pages.
 func TestAnyNumberOfNodesArchivesTheSame(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	const delay = 5 * time.Millisecond
 	var sets [][]string
-	for _, count := range []int{1, 3, 7} {
+	for _, count := range []int{1, 5} {
 		var who whois
 		web, srv := serveSimweb(t, simweb.Config{Seed: 4, Hosts: 30, PagesPerHost: 30, Delay: delay, Who: who.name}.Quirky())
 		c := simCluster(t, srv, delay)
@@ -206,7 +206,7 @@ func TestAnyNumberOfNodesArchivesTheSame(t *testing.T) {
 		for _, n := range c.nodes {
 			who.add(n)
 		}
-		c.converged(4 * time.Minute) // seven nodes under the race detector share two processors with other tests
+		c.converged(4 * time.Minute) // five nodes under the race detector share two processors with other tests
 		c.nodes[count-1].seed(web.Seeds()...)
 		c.finished(4 * time.Minute)
 		report := web.Report()
@@ -232,7 +232,7 @@ func TestAnyNumberOfNodesArchivesTheSame(t *testing.T) {
 				t.Errorf("%d nodes: %s was crawled by %v", count, host, clients)
 			}
 		}
-		// Thirty hosts on seven nodes may leave one without work, not half of them.
+		// Thirty hosts on five nodes may leave one without work, not half of them.
 		if len(busy) < (count+1)/2 {
 			t.Errorf("%d nodes: only %v have crawled", count, busy)
 		}
