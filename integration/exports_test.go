@@ -239,7 +239,7 @@ func checkCollection(t *testing.T, path string, entries []archive.Entry, whole b
 		t.Errorf("%+v, %+v", about, digest)
 	}
 	for _, r := range about.Resources {
-		if b := content[r.Path]; r.Hash != hash(b) || r.Bytes != len(b) || r.Name != filepath.Base(r.Path) {
+		if b := content[r.Path]; r.Hash != hash(b) || r.Bytes != len(b) || r.Name != strings.ToLower(filepath.Base(r.Path)) {
 			t.Errorf("%+v is %d bytes, %s", r, len(b), hash(b))
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"hash"
 	"io"
 	"path"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -97,9 +99,29 @@ func (w *Writer) write(name string, method uint16, listed bool, f func(io.Writer
 	}
 	r := resource{Name: path.Base(name), Path: name, Hash: digest(p.sum), Bytes: p.size}
 	if listed {
+		r.Name = w.freeName(r.Name)
 		w.parts = append(w.parts, r)
 	}
 	return r, nil
+}
+
+// freeName is the name of a resource as a data package allows it, for a file's: of lower-case letters, digits and a few signs, and
+// no other resource's.
+func (w *Writer) freeName(file string) string {
+	base := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, file)
+	name := base
+	for n := 2; slices.ContainsFunc(w.parts, func(r resource) bool { return r.Name == name }); n++ {
+		name = fmt.Sprintf("%d-%s", n, base)
+	}
+	return name
 }
 
 func digest(sum hash.Hash) string { return "sha256:" + hex.EncodeToString(sum.Sum(nil)) }
