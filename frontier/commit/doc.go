@@ -13,6 +13,7 @@
 //	waiting for disk Run, after commit    syncQueue   waiting callers callers block
 //	held for space   Run, on a full disk  Run         waiting callers callers block, as long as they wait
 //	fingerprints     Run, after commit    -           CacheEntries    old ones are overwritten
+//	entries of hosts Run, after commit    -           2 cachedHosts   the older half of a partition's is dropped
 //	dead generations Run, after commit    sweep       256 MiB         no copy begins to arrive
 //	filters to make  Run                  rebuild     partitions      a partition waits once
 //

@@ -39,6 +39,7 @@ type Part struct {
 	hosts    map[crawl.Host]*Host
 	news     map[crawl.Host]crawl.Band // hosts with new URLs, and the best band of these
 	Seen     []xxh3.Uint128            // cache keys of records that exist after the commit
+	written  []writtenHost             // by writeHosts
 	key, buf []byte                    // scratch
 	Mutated  bool                      // the sequence number rises
 	Followed bool                      // a copy has taken mutations of its holder
@@ -208,7 +209,11 @@ func (pg *Part) hostValue(h crawl.Host) ([]byte, bool) {
 	if fl := pg.Live.Filter; fl != nil && !fl.Maybe(layout.FingerprintOf(string(h))) {
 		return nil, false
 	}
-	return pg.Get(layout.AppendHost(nil, layout.TableHosts, h))
+	rel := layout.AppendHost(nil, layout.TableHosts, h)
+	if v, ok := pg.cachedHost(rel, h); ok {
+		return v, true
+	}
+	return pg.Get(rel)
 }
 
 // Touch marks the host for writing.
@@ -267,7 +272,9 @@ func (pg *Part) writeHosts() {
 			place = layout.WakePlace{}
 		}
 		e.Awake, e.Wake = waits, place
-		pg.Set(layout.AppendHost(nil, layout.TableHosts, name), layout.EncodeHost(&e.HostEntry))
+		value := layout.EncodeHost(&e.HostEntry)
+		pg.Set(layout.AppendHost(nil, layout.TableHosts, name), value)
+		pg.written = append(pg.written, writtenHost{name, value})
 		if e.absent {
 			e.absent = false
 			pg.Learn(layout.FingerprintOf(string(name)))
@@ -361,6 +368,7 @@ func (pg *Part) WriteMeta() {
 func (pg *Part) publish(m crawl.Mutation) {
 	f := pg.Group.Writer
 	pg.Live.PartState = pg.State
+	pg.cacheHosts()
 	if pg.Mutated || pg.Restated {
 		f.parts[pg.State.Partition] = pg.Live
 	}

@@ -17,6 +17,7 @@ type Partition struct {
 	delta      []layout.Fingerprint
 	Sinks      []Sink
 	Payloads   filters.PayloadPair
+	hosts      *hostCache // nil: none
 }
 
 // Sink is handed the mutations of a held partition, each after it was
@@ -51,7 +52,7 @@ func (g *Group) Bury(pg *Part, gen layout.Generation) {
 
 // Reset drops what belongs to one generation of a partition that was served.
 func (w *Writer) Reset(p *Partition) {
-	p.Filter, p.rebuilding, p.delta, p.Sinks = nil, false, nil, nil
+	p.Filter, p.rebuilding, p.delta, p.Sinks, p.hosts = nil, false, nil, nil, nil
 	w.dropPayloads(p)
 }
 
