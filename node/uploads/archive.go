@@ -48,6 +48,19 @@ func (u *Uploads) WriteRange(local Local, out io.Writer, r crawl.IndexRange) err
 	return archive.MergeLines(out, lines, stored)
 }
 
+// elsewhere counts the files that are neither on the disk nor in this store, by what is known of it, and names the store of one.
+func (u *Uploads) elsewhere() (files int, place string) {
+	for _, e := range u.journal.All() {
+		if e.In(u.o.Target.Place()) {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(u.o.Dir, filepath.FromSlash(e.File))); errors.Is(err, os.ErrNotExist) {
+			files, place = files+1, e.Place
+		}
+	}
+	return files, place
+}
+
 // away lists the indexes that only the store has.
 func (u *Uploads) away() (list []upload.Entry) {
 	for _, e := range u.journal.All() {
@@ -78,6 +91,10 @@ func (x *indexes) Read(p []byte) (int, error) {
 				return 0, io.EOF
 			}
 			object, size, err := x.u.o.Store.Open(context.Background(), x.left[0].Key)
+			if errors.Is(err, upload.ErrMissing) && !x.left[0].In(x.u.o.Target.Place()) { // Open has said so
+				x.left = x.left[1:]
+				continue
+			}
 			if err == nil {
 				x.now, err = archive.RangeOf(object, size, x.r)
 			}

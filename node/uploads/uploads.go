@@ -73,6 +73,10 @@ func Open(o Options) (*Uploads, error) {
 	if _, err := u.look(); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
+	if n, place := u.elsewhere(); n > 0 {
+		o.Log.Warn("files of this node are in another store, and not on the disk: their records are found only when --upload names that store, or when they are copied to the new one under the same keys",
+			"files", n, "store", place, "upload", u.o.Target.Place())
+	}
 	return u, nil
 }
 
@@ -103,7 +107,7 @@ func (u *Uploads) Unsent() error {
 	if n == 0 {
 		return nil
 	}
-	to := "s3://" + strings.TrimSuffix(u.o.Target.Bucket+"/"+u.o.Target.Prefix, "/")
+	to := u.o.Target.Folder()
 	one, failing := u.Failing()
 	if !failing {
 		return fmt.Errorf("%d of its files were not copied to %s in time; they are kept in %s, and the same command copies them", n, to, u.o.Dir)
@@ -207,7 +211,8 @@ func (u *Uploads) look() (upload.Plan, error) {
 			files = append(files, upload.File{Name: folder + "/" + e.Name(), Bytes: info.Size(), Finished: info.ModTime()})
 		}
 	}
-	plan := upload.Make(files, u.journal.Has, u.o.Keep)
+	place := u.o.Target.Place()
+	plan := upload.Make(files, func(name string) bool { return u.journal.Has(name, place) }, u.o.Keep)
 	u.note(plan.Send)
 	return plan, nil
 }
@@ -261,7 +266,7 @@ func (u *Uploads) send(ctx context.Context, file *upload.File) (sent bool, err e
 	}
 	u.settled(file.Name)
 	u.o.Log.Debug("uploaded", "file", file.Name, "bytes", file.Bytes, "key", key)
-	return true, u.journal.Add(upload.Entry{File: file.Name, Key: key, Bytes: file.Bytes, Tag: tag, At: time.Now().UTC()})
+	return true, u.journal.Add(upload.Entry{File: file.Name, Place: u.o.Target.Place(), Key: key, Bytes: file.Bytes, Tag: tag, At: time.Now().UTC()})
 }
 
 // settled notes that a file needs no further attempt.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/store/archive"
 	"crawlnode/store/upload"
 )
 
@@ -38,8 +39,14 @@ func (s *fakeStore) Put(_ context.Context, key string, f io.ReaderAt, size int64
 	return "tag", err
 }
 
-func (s *fakeStore) Open(context.Context, string) (io.ReaderAt, int64, error) {
-	return nil, 0, upload.ErrMissing
+func (s *fakeStore) Open(_ context.Context, key string) (io.ReaderAt, int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	body, ok := s.have[key]
+	if !ok {
+		return nil, 0, upload.ErrMissing
+	}
+	return strings.NewReader(body), int64(len(body)), nil
 }
 
 func newUploads(t *testing.T, refuse func(string) error, files ...string) (*Uploads, *fakeStore) {
@@ -216,4 +223,80 @@ func TestFailures(t *testing.T) {
 			t.Errorf("after step %d, %s of %s: %q, want %q", i, step.event, step.file, got, step.want)
 		}
 	}
+}
+
+// local is an archive without a record.
+type local struct{}
+
+func (local) WriteRange(io.Writer, crawl.IndexRange) error { return nil }
+func (local) OpenMember(string, int64) (*archive.Member, error) {
+	return nil, archive.ErrNoCapture
+}
+
+// TestAnotherStore: a node that is started with another --upload copies what it still has to there, keeps none of it before, says
+// what only the first store has, and answers without it. Given the first again, it finds all.
+func TestAnotherStore(t *testing.T) {
+	t.Parallel()
+	const line = "test,a)/ 20260101000000 {}\n"
+	takes := func(string) error { return nil }
+	u, first := newUploads(t, takes, "warc/a.warc.gz", "warc/a.cdxj", "warc/b.warc.gz", "warc/b.cdxj")
+	if err := os.WriteFile(filepath.Join(u.o.Dir, "warc", "a.cdxj"), []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := func(bucket string, keep upload.Keep, s Store) (*Uploads, string) {
+		var says strings.Builder
+		o := u.o
+		o.Target.Bucket, o.Keep, o.Store, o.Log = bucket, keep, s, slog.New(slog.NewTextHandler(&says, nil))
+		v, err := Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v, says.String()
+	}
+	finish := func(v *Uploads) {
+		if err := v.Finish(t.Context(), crawl.Wait, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := func(v *Uploads) string {
+		var out strings.Builder
+		if err := v.WriteRange(local{}, &out, crawl.IndexRange{}); err != nil {
+			t.Error(err)
+		}
+		return out.String()
+	}
+	v, says := again("one", upload.Keep{All: true}, first)
+	finish(v)
+	if len(first.have) != 4 || says != "" {
+		t.Fatalf("the store has %v; %s", first.have, says)
+	}
+	for _, name := range []string{"a.warc.gz", "a.cdxj"} { // as --keep-local does
+		if err := os.Remove(filepath.Join(u.o.Dir, "warc", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	second := &fakeStore{refuse: func(string) error { return errors.New("not yet") }, have: map[string]string{}}
+	v, says = again("two", upload.Keep{}, second)
+	if !strings.Contains(says, "files=2 store=s3://one upload=s3://two") {
+		t.Errorf("it says %q", says)
+	}
+	if got := lines(v); got != "" {
+		t.Errorf("lines %q", got)
+	}
+	finish(v)
+	if _, err := os.Stat(filepath.Join(u.o.Dir, "warc", "b.warc.gz")); err != nil {
+		t.Errorf("a file that the second store has not got: %v", err)
+	}
+	second.refuse = takes
+	v, _ = again("two", upload.Keep{}, second)
+	finish(v)
+	if left, err := os.ReadDir(filepath.Join(u.o.Dir, "warc")); err != nil || len(left) > 0 || len(second.have) != 2 {
+		t.Errorf("left on the disk %v, %v; the second store has %v", left, err, second.have)
+	}
+	v, _ = again("one", upload.Keep{}, first)
+	if got := lines(v); got != line {
+		t.Errorf("lines %q with the first store", got)
+	}
+	finish(v)
 }

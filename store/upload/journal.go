@@ -13,7 +13,8 @@ import (
 
 // Entry is a file that the store has.
 type Entry struct {
-	File  string    `json:"file"` // folder/file
+	File  string    `json:"file"`            // folder/file
+	Place string    `json:"place,omitempty"` // Target.Place of the store; "": a journal of before 2026-11-27, which has one store
 	Key   string    `json:"key"`
 	Bytes int64     `json:"bytes"`
 	Tag   string    `json:"tag"` // of the digests of its parts, see Sums
@@ -92,10 +93,13 @@ func (j *Journal) Get(name string) (Entry, bool) {
 	return e, ok
 }
 
-// Has reports whether the store has a file.
-func (j *Journal) Has(name string) bool {
-	_, ok := j.Get(name)
-	return ok
+// In reports whether the file is in the store at a place.
+func (e *Entry) In(place string) bool { return e.Place == "" || e.Place == place }
+
+// Has reports whether the store at a place has a file.
+func (j *Journal) Has(name, place string) bool {
+	e, ok := j.Get(name)
+	return ok && e.In(place)
 }
 
 // All lists the entries, in no order.

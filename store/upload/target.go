@@ -18,6 +18,19 @@ type Target struct {
 	KMSKey         string
 }
 
+// Folder is s3://BUCKET/PREFIX.
+func (t *Target) Folder() string {
+	return "s3://" + strings.TrimSuffix(t.Bucket+"/"+t.Prefix, "/")
+}
+
+// Place is the folder, and the endpoint unless it is Amazon's. Two targets of one place have the same objects.
+func (t *Target) Place() string {
+	if t.Endpoint == "" {
+		return t.Folder()
+	}
+	return t.Folder() + " at " + t.Endpoint
+}
+
 // ParseTarget reads s3://bucket/prefix?options and the endpoint's URL.
 func ParseTarget(text, endpoint string) (Target, error) {
 	u, err := url.Parse(text)

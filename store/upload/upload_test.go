@@ -145,7 +145,8 @@ func TestJournal(t *testing.T) {
 		if len(j.All()) != i || j.Bytes() != int64(10*i) {
 			t.Errorf("%d entries, %d bytes after %d", len(j.All()), j.Bytes(), i)
 		}
-		if err := j.Add(Entry{File: fmt.Sprint("f", i), Bytes: 10}); err != nil || !j.Has(fmt.Sprint("f", i)) {
+		name := fmt.Sprint("f", i)
+		if err := j.Add(Entry{File: name, Place: "s3://a", Bytes: 10}); err != nil || !j.Has(name, "s3://a") || j.Has(name, "s3://b") {
 			t.Error(err)
 		}
 		if err := j.Close(); err != nil {
