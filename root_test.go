@@ -514,8 +514,12 @@ var table = []rule{
 		"made from the parser's model; it knows no verb but its own",
 	},
 	{
-		[]string{"cli/bench", "cli/demo"}, []string{"api/client", "cli/command", "cli/process", "crawl", "simweb"},
+		[]string{"cli/bench"}, []string{"api/client", "cli/command", "cli/process", "crawl", "simweb"},
 		"it looks at nodes from outside: they are processes, reached through the API",
+	},
+	{
+		[]string{"cli/demo"}, []string{"api/client", "cli/command", "cli/process", "crawl", "simweb", "web/render"},
+		"it looks at nodes from outside, as cli/bench; of web/render it uses the search for a browser",
 	},
 	{
 		[]string{"cli/doctor"}, []string{"api/client", "api/plaintext", "cli/command", "config", "crawl", "node/keyfile", "node/preflight"},

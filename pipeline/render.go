@@ -275,11 +275,11 @@ func routeOf(u urlnorm.URL, ref string, anchors bool) urlnorm.URL {
 	return u.WithRoute(fragment)
 }
 
-// part makes one request for a page that a browser shows, in the turn of this host.
+// part makes one request for a page that a browser shows, in the turn of this host. With validators of an earlier answer the status may be 304.
 func (w *worker) part(keep, fetching context.Context, v crawl.Visit, rules *Rules) error {
 	at := time.Now()
 	req := w.request(v.Item.URL, v, rules)
-	req.MaxBody, req.ETag, req.LastModified = min(req.MaxBody, maxPartBytes), "", ""
+	req.MaxBody = min(req.MaxBody, maxPartBytes)
 	resp, err := w.p.o.Fetcher.Do(fetching, req)
 	if err != nil {
 		r, o := failure(err, v.Host, at)
@@ -291,6 +291,7 @@ func (w *worker) part(keep, fetching context.Context, v crawl.Visit, rules *Rule
 		r.Kind, r.RetryAfter = crawl.RateLimited, askedWait(resp.Header, time.Now())
 	}
 	o := crawl.Outcome{Kind: r.Kind, Status: resp.Status, Took: resp.Took, Bytes: resp.WireBytes, FetchedAt: at}
+	keepValidators(&v, resp, &o)
 	if o.Part = (&crawl.Part{Status: resp.Status, Header: resp.Header, Body: slices.Clone(resp.Body)}); resp.DecodeErr != nil || resp.Truncated {
 		o.Part = &crawl.Part{Refusal: errors.Join(errors.New("the answer is not whole"), resp.DecodeErr).Error()}
 	}

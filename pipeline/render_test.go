@@ -227,6 +227,14 @@ func TestPart(t *testing.T) {
 		t.Errorf("%+v, %+v", r, o)
 	}
 	b = newBench(t, scope.Options{})
+	var sent fetcher.Request
+	b.serve("http://a.test/x.js", 200, "", "")
+	b.web["http://a.test/x.js"] = func(r fetcher.Request) (*fetcher.Response, error) { sent = r; return answer(304, "", ""), nil }
+	b.visit("http://a.test/x.js", part, func(v *crawl.Visit) { v.Item.ETag, v.Item.LastModified = `"1"`, "Thu, 01 Jan 2026 00:00:00 GMT" })
+	if _, o := b.one(); sent.ETag != `"1"` || sent.LastModified == "" || o.Part == nil || o.Part.Status != 304 || o.ETag != `"1"` || o.LastMod != sent.LastModified {
+		t.Errorf("asked with %q and %q: %+v", sent.ETag, sent.LastModified, o)
+	}
+	b = newBench(t, scope.Options{})
 	cut := answer(200, "", "x")
 	cut.Truncated = true
 	b.serve("http://a.test/x.js", 200, "", "")

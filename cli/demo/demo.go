@@ -50,6 +50,7 @@ type demo struct {
 	lastPage time.Time // when pages changed last
 
 	crawlTook time.Duration
+	shown     string // what became of the application's pages
 }
 
 // Run runs the demonstration and judges it.
@@ -102,7 +103,10 @@ func (d *demo) play(ctx context.Context) error {
 			n.Close()
 		}
 	}()
-	return d.scenes(ctx)
+	if err := d.scenes(ctx); err != nil {
+		return err
+	}
+	return d.shows(ctx)
 }
 
 // nodeCount is three, and one that joins after one of them was killed.
@@ -297,6 +301,7 @@ func (d *demo) judge() int {
 		{"URLs lost", fmt.Sprint(report.Missing)},
 		{"URLs fetched twice", fmt.Sprintf("%d (%d were in flight or just done on the killed node)", report.Duplicates, excused)},
 		{"time to take over", took},
+		{"shown to a browser", d.shown},
 	} {
 		fmt.Fprintf(d.env.Stdout, "%-26s %s\n", r[0], r[1])
 	}

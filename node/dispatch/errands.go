@@ -16,6 +16,12 @@ type Errand struct {
 	Partition crawl.Partition
 	Host      crawl.Host
 	URL       urlnorm.URL
+	// ETag and LastModified are validators of an earlier answer, or "".
+	ETag, LastModified string
+}
+
+func (e *Errand) item(via crawl.Via) crawl.Item {
+	return crawl.Item{URL: e.URL, Via: via, ETag: e.ETag, LastModified: e.LastModified}
 }
 
 // Errands is a table of errands of one kind. Its methods may be called from any goroutine and do not block.
@@ -90,7 +96,7 @@ func (l *loop) runErrands(now time.Time) {
 	for _, t := range l.d.errands {
 		for _, e := range t.table.Waiting("", now) {
 			h := l.held[e.Partition]
-			if h == nil || h.frozen || l.core.Errand(now, e.Host, crawl.Item{URL: e.URL, Via: t.via}) {
+			if h == nil || h.frozen || l.core.Errand(now, e.Host, e.item(t.via)) {
 				continue
 			}
 			if _, loading := l.loading[e.Host]; !loading && !l.leaving[e.Host] && l.room() > 0 {
@@ -104,7 +110,7 @@ func (l *loop) runErrands(now time.Time) {
 func (l *loop) offerErrands(now time.Time, host crawl.Host) {
 	for _, t := range l.d.errands {
 		for _, e := range t.table.Waiting(host, now) {
-			l.core.Errand(now, host, crawl.Item{URL: e.URL, Via: t.via})
+			l.core.Errand(now, host, e.item(t.via))
 		}
 	}
 }

@@ -143,7 +143,7 @@ func (e *robotsFetches) Waiting(host crawl.Host, now time.Time) []Errand {
 		case now.Sub(r.wanted) > robotsPatience:
 			e.removeLocked(r)
 		default:
-			out = append(out, Errand{r.partition, r.host, r.url})
+			out = append(out, Errand{Partition: r.partition, Host: r.host, URL: r.url})
 		}
 	}
 	return out

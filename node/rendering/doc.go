@@ -24,7 +24,7 @@
 //	questions to others   filled by pages            emptied by answers      32, of 60 s; pages wait; asked again
 //	questions of others   filled by calls            emptied by visits       256, of 60 s; refused; asked again
 //	parts that wait       filled by pages            emptied by visits      1,024, 64 of a host; refused; not needed
-//	answers               filled by visits           emptied by time, room  a sixteenth of --memory; the least used go; fetched again
+//	answers               filled by visits           emptied by time, room  a sixteenth of --memory; the least used go; asked for again, with their validators if their time is over
 //
 // # Goroutines
 //

@@ -40,3 +40,24 @@ func lifeOf(a *crawl.Part) time.Duration {
 	}
 	return usualLife
 }
+
+// storable reports whether an answer may be kept beyond its life, to be asked for again with its validators.
+func storable(a *crawl.Part) bool {
+	for _, line := range a.Header["Cache-Control"] {
+		if strings.Contains(strings.ToLower(line), "no-store") {
+			return false
+		}
+	}
+	return true
+}
+
+// refreshed is an answer that the server says still holds, with what it says anew: the life counts from now on.
+func refreshed(old, notModified *crawl.Part) *crawl.Part {
+	a := &crawl.Part{Status: old.Status, Header: old.Header.Clone(), Body: old.Body}
+	for _, name := range []string{"Cache-Control", "Date", "Etag", "Expires", "Last-Modified"} {
+		if values := notModified.Header[name]; len(values) > 0 {
+			a.Header[name] = values
+		}
+	}
+	return a
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -29,6 +30,7 @@ type part struct {
 	came   chan struct{} // closed with the answer
 	answer *crawl.Part   // nil: it waits
 	until  time.Time     // expiry of the answer
+	old    *crawl.Part   // while it waits: the answer before, whose validators errand has; nil: there are none
 	used   uint64        // when it was asked for last, by Parts.clock
 }
 
@@ -106,9 +108,10 @@ func (t *Parts) want(p crawl.Partition, u urlnorm.URL, now time.Time) (x *part, 
 	defer t.mu.Unlock()
 	t.clock++
 	x = t.byURL[u]
+	var stale *part
 	if x != nil && x.answer != nil && now.After(x.until) {
 		t.removeLocked(x)
-		x = nil
+		x, stale = nil, x
 	}
 	if x == nil {
 		host := crawl.Host(u.Host())
@@ -116,6 +119,7 @@ func (t *Parts) want(p crawl.Partition, u urlnorm.URL, now time.Time) (x *part, 
 			return nil, false, false, errTooMany
 		}
 		x = &part{errand: dispatch.Errand{Partition: p, Host: host, URL: u}, came: make(chan struct{})}
+		t.askAgainLocked(x, stale)
 		t.byURL[u] = x
 		t.waiting[host]++
 		t.left++
@@ -126,6 +130,15 @@ func (t *Parts) want(p crawl.Partition, u urlnorm.URL, now time.Time) (x *part, 
 	}
 	x.pages++
 	return x, false, begun, nil
+}
+
+// askAgainLocked has x, which waits, ask whether an answer whose time is over still holds, if that has validators.
+func (t *Parts) askAgainLocked(x, stale *part) {
+	if stale == nil || stale.errand.ETag == "" && stale.errand.LastModified == "" || !storable(stale.answer) {
+		return
+	}
+	x.errand.ETag, x.errand.LastModified, x.old = stale.errand.ETag, stale.errand.LastModified, stale.answer
+	t.bytes += size(x.old)
 }
 
 // removeLocked forgets x.
@@ -142,6 +155,10 @@ func (t *Parts) removeLocked(x *part) {
 }
 
 func (t *Parts) noLongerWaits(x *part) {
+	if x.old != nil {
+		t.bytes -= size(x.old)
+		x.old = nil
+	}
 	t.left--
 	if t.waiting[x.errand.Host]--; t.waiting[x.errand.Host] == 0 {
 		delete(t.waiting, x.errand.Host)
@@ -230,6 +247,13 @@ func (t *Parts) ended(v *crawl.Visit, o *crawl.Outcome, now time.Time) {
 	a := o.Part
 	if a == nil { // no request was made, or it had no answer
 		a = &crawl.Part{Refusal: cmp.Or(o.Reason, o.Kind.String())}
+	}
+	if x.old != nil && a.Status == http.StatusNotModified {
+		a = refreshed(x.old, a)
+	}
+	x.errand.ETag, x.errand.LastModified = "", ""
+	if a.Refusal == "" {
+		x.errand.ETag, x.errand.LastModified = o.ETag, o.LastMod
 	}
 	t.noLongerWaits(x)
 	x.answer, x.until = a, now.Add(lifeOf(a))

@@ -97,6 +97,54 @@ func TestPartIsFetchedOnce(t *testing.T) {
 	})
 }
 
+// TestPartIsAskedForAgain: an answer whose life is over is asked for with its validators. One that still holds is used again; another one takes its
+// place, and what may not be stored is fetched anew.
+func TestPartIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := NewParts(1<<20, func() {})
+		u := url(t, "http://a.test/x.js")
+		for i, step := range []struct {
+			sends   string // the tag
+			answer  *crawl.Part
+			etag    string
+			want    string
+			control string // of what the page gets
+		}{
+			{"", &crawl.Part{Status: 200, Header: http.Header{"Cache-Control": {"max-age=60"}, "Content-Type": {"text/javascript"}}, Body: []byte("one")}, `"1"`, "one", "max-age=60"},
+			{`"1"`, &crawl.Part{Status: 304, Header: http.Header{"Cache-Control": {"max-age=90"}, "Content-Type": {"none"}}}, `"1"`, "one", "max-age=90"},
+			{`"1"`, &crawl.Part{Status: 304, Header: http.Header{}}, `"1"`, "one", "max-age=90"},
+			{`"1"`, &crawl.Part{Status: 200, Header: http.Header{"Cache-Control": {"No-Store"}}, Body: []byte("two")}, `"2"`, "two", "No-Store"},
+			{"", &crawl.Part{Status: 200, Header: http.Header{}, Body: []byte("three")}, "", "three", ""},
+			{"", &crawl.Part{Status: 200, Header: http.Header{}, Body: []byte("four")}, `"4"`, "four", ""},
+			{`"4"`, nil, "", "", ""}, // no answer: the next one is fetched anew
+			{"", &crawl.Part{Refusal: "not whole"}, `"5"`, "", ""},
+			{"", &crawl.Part{Status: 200, Header: http.Header{}, Body: []byte("five")}, "", "five", ""},
+		} {
+			got := make(chan *crawl.Part, 1)
+			go func() { a, _, _ := p.Ask(t.Context(), 7, u); got <- a }()
+			synctest.Wait()
+			if w := p.Waiting("", time.Now()); len(w) != 1 || w[0].ETag != step.sends {
+				t.Errorf("step %d: %+v waits", i, w)
+			}
+			serve(p, func(urlnorm.URL, int) *crawl.Outcome {
+				return &crawl.Outcome{Kind: crawl.Fetched, Part: step.answer, ETag: step.etag}
+			})
+			a := <-got
+			if string(a.Body) != step.want || a.Header.Get("Cache-Control") != step.control || a.Status == 304 {
+				t.Errorf("step %d: %+v", i, a)
+			}
+			if i == 1 && a.Header.Get("Content-Type") != "text/javascript" {
+				t.Errorf("a header of the body was replaced: %+v", a)
+			}
+			if p.bytes != size(a) || p.left != 0 {
+				t.Errorf("step %d: %d bytes are counted, %d parts wait; want %d and none", i, p.bytes, p.left, size(a))
+			}
+			time.Sleep(usualLife + time.Second)
+		}
+	})
+}
+
 // TestPartNobodyWaitsFor is not fetched.
 func TestPartNobodyWaitsFor(t *testing.T) {
 	t.Parallel()
