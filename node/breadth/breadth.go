@@ -7,6 +7,9 @@ const (
 	// fetches would only wait for a processor. They are below what counts as the bottleneck: the shares are
 	// means of five seconds, in which the number grows.
 	busyProcess, busyMachine = 0.70, 0.90
+	// littleProcess is the share below which this process has not got its part of a machine that others keep busy: they
+	// may well give way to it.
+	littleProcess = 0.35
 	// growLooks is how many looks are between two steps up: the shares must show what the last step did.
 	growLooks = 2
 	// shrinkLooks is how many looks in a row less than half must be in use before a step down.
@@ -35,6 +38,11 @@ type Load struct {
 	Busy         int     // fetches under way
 	Ready        int64   // hosts that could be fetched from now
 	CPU, Machine float64 // shares of the processors in use: by this process, by all; 0: unknown
+}
+
+// free reports whether processors are free for more fetches.
+func (l *Load) free() bool {
+	return l.CPU < littleProcess || l.CPU < busyProcess && l.Machine < busyMachine
 }
 
 // Breadth is the number of fetches at a time. New makes it.
@@ -75,7 +83,7 @@ func (b *Breadth) Look(l Load) {
 	}
 	next := now
 	switch {
-	case b.grew >= growLooks && 16*l.Busy >= 15*now && l.Ready > 0 && l.CPU < busyProcess && l.Machine < busyMachine:
+	case b.grew >= growLooks && 16*l.Busy >= 15*now && l.Ready > 0 && l.free():
 		next, b.grew = min(now+max(now/4, 1), b.most), 0
 	case b.idle >= shrinkLooks:
 		next, b.idle = max(now-now/8, b.least), 0
