@@ -1,7 +1,6 @@
 package searchquality
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,41 +72,60 @@ func Prepare(from, to string) error {
 	return os.WriteFile(filepath.Join(to, questionsFile), questions, 0o600)
 }
 
-// Documents calls f with the prepared documents of dir, n at a time. It holds no more than those.
+// maxDocument bounds the stored form of a document: far more than its fields may have.
+const maxDocument = 8 << 20
+
+// Documents calls f with the prepared documents of dir, n at a time. It holds no more than those, and a piece of the file.
 func Documents(dir string, n int, f func([]search.Document) error) error {
 	file, err := os.Open(filepath.Join(dir, documentsFile))
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	in := bufio.NewReaderSize(file, 8<<20) // no document is larger
 	var batch []search.Document
-	for {
-		raw, err := in.Peek(8 << 20)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
+	err = parseDocuments(file, maxDocument, func(d search.Document) error {
+		if batch = append(batch, d); len(batch) < n {
+			return nil
 		}
-		if len(raw) == 0 {
-			break
-		}
-		d, rest, err := search.ParseDocument(raw)
-		if err != nil {
-			return fmt.Errorf("read %s: %w", file.Name(), err)
-		}
-		if _, err := in.Discard(len(raw) - len(rest)); err != nil {
-			return err
-		}
-		if batch = append(batch, d); len(batch) == n {
-			if err := f(batch); err != nil {
-				return err
-			}
-			batch = nil
-		}
+		full := batch
+		batch = nil
+		return f(full)
+	})
+	if err != nil {
+		return fmt.Errorf("read %s: %w", file.Name(), err)
 	}
 	if len(batch) == 0 {
 		return nil
 	}
 	return f(batch)
+}
+
+// parseDocuments calls f with the documents that in has one after the other. It reads twice as much at a time as the largest one may
+// have, so that what is left of the last reading is moved once for many of them.
+func parseDocuments(in io.Reader, largest int, f func(search.Document) error) error {
+	buffer := make([]byte, 2*largest)
+	left, ended := buffer[:0], false
+	for {
+		if len(left) < largest && !ended {
+			kept := copy(buffer, left)
+			n, err := io.ReadFull(in, buffer[kept:])
+			if ended = errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF); err != nil && !ended {
+				return err
+			}
+			left = buffer[:kept+n]
+		}
+		if len(left) == 0 {
+			return nil
+		}
+		d, rest, err := search.ParseDocument(left)
+		if err != nil {
+			return err
+		}
+		left = rest
+		if err := f(d); err != nil {
+			return err
+		}
+	}
 }
 
 // Questions are the prepared questions of dir.

@@ -1,11 +1,16 @@
 package searchquality
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"flag"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"crawlnode/store/search"
@@ -85,7 +90,7 @@ func asNear(t *testing.T, x *search.Index, q Question, url string) bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spans[i] = span(d.Text, words)
+		spans[i] = span(wordsOf(d.Text), words)
 	}
 	return spans[0] > 0 && spans[0] <= spans[1]
 }
@@ -98,7 +103,7 @@ func TestMeasure(t *testing.T) {
 	if n := len(sets[0].Questions); n != 2 {
 		t.Fatalf("%d titles", n)
 	}
-	if n := span("one two three one four two", []string{"one", "two", "four"}); n != 3 {
+	if n := span(wordsOf("one two three one four two"), []string{"one", "two", "four"}); n != 3 {
 		t.Errorf("a span of %d", n)
 	}
 	for _, q := range sets[2].Questions {
@@ -113,5 +118,51 @@ func TestMeasure(t *testing.T) {
 	}, func(q Question, _ []Found) { missed = append(missed, q.Text) })
 	if err != nil || score.MRR != (0.5+0.5)/3 || score.Passage != (1+0.5)/3 || score.Found != 2 || !slices.Equal(missed, []string{"b", "c"}) {
 		t.Errorf("%+v, missed %v, %v", score, missed, err)
+	}
+}
+
+// TestParseDocuments: documents that are read in pieces are those that were written, also where a piece ends within one.
+func TestParseDocuments(t *testing.T) {
+	var raw []byte
+	var want []string
+	for i := range 200 {
+		d := search.Document{URL: fmt.Sprint("u:", i), Text: strings.Repeat("word ", i%60)}
+		raw, want = search.AppendDocument(raw, &d), append(want, d.URL+d.Text)
+	}
+	for _, in := range []io.Reader{bytes.NewReader(raw), iotest.OneByteReader(bytes.NewReader(raw)), iotest.DataErrReader(bytes.NewReader(raw))} {
+		var got []string
+		if err := parseDocuments(in, 512, func(d search.Document) error { got = append(got, d.URL+d.Text); return nil }); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d documents of %d, %v", len(got), len(want), err)
+		}
+	}
+	none := func(search.Document) error { return nil }
+	if err := parseDocuments(bytes.NewReader(raw[:len(raw)-1]), 512, none); !errors.Is(err, search.ErrDocument) {
+		t.Errorf("a file that is cut off: %v", err)
+	}
+	if err := parseDocuments(iotest.ErrReader(io.ErrClosedPipe), 512, none); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("a file that cannot be read: %v", err)
+	}
+}
+
+// TestKnownItems: a triple has one answer when no other page has its words as near each other.
+func TestKnownItems(t *testing.T) {
+	pages := pagesOf([]search.Document{
+		{URL: "u:1", Text: "alpha filler beta gamma, and later again alpha beta gamma delta"},
+		{URL: "u:2", Text: "gamma and alpha beta"},
+		{URL: "u:3", Text: "delta beta alpha"},
+	})
+	for _, c := range []struct {
+		text, url string
+		only      bool
+	}{
+		{"alpha beta gamma", "u:1", true},
+		{"alpha beta gamma", "u:2", false}, // the first page has them nearer
+		{"beta alpha delta", "u:3", true},
+		{"alpha beta", "u:1", false}, // all have them as near
+		{"gamma delta", "u:1", true}, // no other page has both
+	} {
+		if got := pages.only(Question{Text: c.text, URL: c.url}); got != c.only {
+			t.Errorf("%q of %s: %v", c.text, c.url, got)
+		}
 	}
 }

@@ -37,6 +37,7 @@ func Sets(docs []search.Document) []Set {
 		{"triples, the rarest words", 0.85, triples(docs, r, 300, pagesWith(docs))},
 		{"triples, any words", 0.85, triples(docs, r, 300, nil)},
 	}
+	sets = append(sets, knownItems(docs, 300)...)
 	sets[1].Questions = misspelt(titles(docs, r, 300), r)
 	return sets
 }
@@ -88,8 +89,13 @@ func misspelt(of []Question, r *rand.Rand) []Question {
 // triples returns n questions of three words that stand within twelve of a text: with rare, the three that
 // fewest pages have, else the first three of five letters at least.
 func triples(docs []search.Document, r *rand.Rand, n int, rare map[string]int) []Question {
-	var out []Question
-	var passages [][]string
+	out, passages := drawTriples(docs, r, n, rare)
+	same(docs, out, passages)
+	return out
+}
+
+// drawTriples returns the questions, without the pages of the same passage, and the passage of each.
+func drawTriples(docs []search.Document, r *rand.Rand, n int, rare map[string]int) (out []Question, passages [][]string) {
 	for _, i := range r.Perm(len(docs)) {
 		words := wordsOf(docs[i].Text)
 		if len(out) >= n || len(words) < 50 {
@@ -111,8 +117,87 @@ func triples(docs []search.Document, r *rand.Rand, n int, rare map[string]int) [
 			passages = append(passages, shortest(passage, near[:3]))
 		}
 	}
-	same(docs, out, passages)
-	return out
+	return out, passages
+}
+
+// knownItems are triples that have one answer: no other page has the three words in a passage as short as the shortest one of the wanted
+// page, so that the question says which page is meant. Most texts of a manual are in several of its pages.
+func knownItems(docs []search.Document, n int) []Set {
+	r := rand.New(rand.NewPCG(3, 4))
+	pages := pagesOf(docs)
+	only := func(name string, rare map[string]int) Set {
+		s := Set{Name: name, Aim: 0.85}
+		for len(s.Questions) < n {
+			drawn, _ := drawTriples(docs, r, n, rare)
+			for _, q := range drawn {
+				if len(s.Questions) < n && pages.only(q) {
+					s.Questions = append(s.Questions, q)
+				}
+			}
+			if len(drawn) < n {
+				break // there are not so many pages
+			}
+		}
+		return s
+	}
+	return []Set{only("known items by triples, the rarest words", pagesWith(docs)), only("known items by triples, any words", nil)}
+}
+
+// wordPages are pages as numbers of words, and the pages of each word.
+type wordPages struct {
+	urls  []string
+	texts [][]uint32
+	of    map[string]*pagesOfWord
+}
+
+type pagesOfWord struct {
+	id    uint32
+	pages []int
+}
+
+func pagesOf(docs []search.Document) *wordPages {
+	p := &wordPages{of: map[string]*pagesOfWord{}}
+	for i := range docs {
+		var text []uint32
+		for _, word := range wordsOf(docs[i].Text) {
+			w := p.of[word]
+			if w == nil {
+				w = &pagesOfWord{id: uint32(len(p.of))}
+				p.of[word] = w
+			}
+			if n := len(w.pages); n == 0 || w.pages[n-1] != i {
+				w.pages = append(w.pages, i)
+			}
+			text = append(text, w.id)
+		}
+		p.urls, p.texts = append(p.urls, docs[i].URL), append(p.texts, text)
+	}
+	return p
+}
+
+// only reports whether the wanted page alone has the words of a question as near each other as it has them.
+func (p *wordPages) only(q Question) bool {
+	var ids []uint32
+	var pages []int
+	for k, word := range strings.Fields(q.Text) {
+		w := p.of[word]
+		ids = append(ids, w.id)
+		if k == 0 {
+			pages = w.pages
+			continue
+		}
+		pages = slices.DeleteFunc(slices.Clone(pages), func(i int) bool { _, has := slices.BinarySearch(w.pages, i); return !has })
+	}
+	own, best := 0, 0
+	for _, i := range pages {
+		n := span(p.texts[i], ids)
+		if p.urls[i] == q.URL {
+			own = n
+		} else if best == 0 || n < best {
+			best = n
+		}
+	}
+	return best == 0 || own < best
 }
 
 // shortest is the shortest part of a passage that has all of the words.
@@ -131,10 +216,10 @@ func shortest(passage, words []string) []string {
 
 // span is the number of words of the shortest passage of a text that has all of the words, as they are written; 0 when
 // it does not have them.
-func span(text string, words []string) int {
+func span[W comparable](text, words []W) int {
 	last := make([]int, len(words))
 	best := 0
-	for i, w := range wordsOf(text) {
+	for i, w := range text {
 		if k := slices.Index(words, w); k >= 0 {
 			last[k] = i + 1
 			if from := slices.Min(last); from > 0 && (best == 0 || i+2-from < best) {
