@@ -55,9 +55,18 @@ func fold(r rune) string {
 	return string(out)
 }
 
-// diacritic reports whether r is a mark that folding removes: those of Latin, Greek and Cyrillic.
-// The vowel signs of other scripts are kept.
-func diacritic(r rune) bool { return r >= 0x0300 && r <= 0x036F }
+// diacritic reports whether r is a mark that folding removes: those of Latin, Greek and Cyrillic, and the points of Arabic and Hebrew,
+// which say vowels and are mostly not written (decision 0302). Hamza and madda are part of their letter. The vowel signs of other
+// scripts are kept.
+func diacritic(r rune) bool {
+	switch {
+	case r >= 0x0300 && r <= 0x036F:
+		return true
+	case r >= 0x0591 && r <= 0x05C7: // Hebrew
+		return unicode.IsMark(r)
+	}
+	return r >= 0x064B && r <= 0x0652 || r == 0x0670 || r == 0x0640 // Arabic; tatweel only makes a word longer
+}
 
 // Fold is a text as the Scanner folds its letters; everything else is kept.
 func Fold(s string) string {
