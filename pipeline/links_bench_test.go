@@ -33,3 +33,16 @@ func BenchmarkPage(b *testing.B) {
 		memory, targets = doc.Release(), o.Targets[:0]
 	}
 }
+
+// BenchmarkRenderOff is what a page costs more, in a node that could show pages to a browser, while --render is off.
+func BenchmarkRenderOff(b *testing.B) {
+	bench := newBench(b, scope.Options{})
+	w := &worker{p: &Pipeline{o: Options{Renderer: &browser{}}}}
+	resp := &fetcher.Response{Status: 200, MediaType: "text/html"}
+	v := crawl.Visit{Lease: crawl.Lease{Item: crawl.Item{URL: url(b, "http://a.test/")}}}
+	for b.Loop() {
+		if place, _ := w.reserve(&v, &bench.rules); place != nil || w.mayShow(&v, resp, &bench.rules) {
+			b.Fatal("the page would be shown")
+		}
+	}
+}

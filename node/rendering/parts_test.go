@@ -232,3 +232,13 @@ func TestLife(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkNoParts is what the dispatcher asks for a page while no page is in the browser: more often than it does.
+func BenchmarkNoParts(b *testing.B) {
+	p := NewParts(1<<20, func() {})
+	for b.Loop() {
+		if p.News() || p.Wants("a.test") || p.Waiting("a.test", time.Time{}) != nil || p.Waiting("", time.Time{}) != nil {
+			b.Fatal("a part waits")
+		}
+	}
+}

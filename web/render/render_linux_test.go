@@ -71,8 +71,15 @@ func htmlPage(body string) Page {
 	return Page{URL: "https://site.test/page", Response: Response{Status: 200, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}, Body: []byte(body)}}
 }
 
-func TestScriptsMakeThePage(t *testing.T) {
-	p := newPool(t, Config{Timeout: patience})
+// TestPages has one browser for all that a page does when it behaves: a start takes longer than the pages.
+func TestPages(t *testing.T) {
+	p := newPool(t, Config{Timeout: patience, Tabs: 2})
+	t.Run("scripts", func(t *testing.T) { scriptsMakeThePage(t, p) })
+	t.Run("cleared", func(t *testing.T) { tabIsCleared(t, p) })
+	t.Run("origins", func(t *testing.T) { tabsAreOfOneOrigin(t, p) })
+}
+
+func scriptsMakeThePage(t *testing.T, p *Pool) {
 	s := &site{files: map[string]string{
 		"https://site.test/app.js":    `fetch("/data.json").then(r => r.json()).then(d => { document.title = d.title; document.getElementById("app").innerHTML = d.html; history.pushState(null, "", "/route") })`,
 		"https://site.test/data.json": `{"title":"Ä title","html":"<h1>Grüße</h1><a href='#/deep'>deep</a><a href='/next'>next</a><a href='javascript:x()'>no</a>"}`,

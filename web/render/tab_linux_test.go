@@ -33,8 +33,7 @@ setInterval(() => { localStorage.again = 1 }, 1);
 
 // Pages of one origin are shown in one tab, and none of them sees what one before it has left. A busy machine may be too slow to clear the tab: then
 // the next page has a new one.
-func TestTabIsCleared(t *testing.T) {
-	p := newPool(t, Config{Timeout: patience})
+func tabIsCleared(t *testing.T, p *Pool) {
 	most := 0
 	for i, end := 0, time.Now().Add(patience); i < 3 || most < 2 && time.Now().Before(end); i++ {
 		page := htmlPage(leavingPage)
@@ -72,8 +71,7 @@ func (p *Pool) idle(t *testing.T) []*tab {
 }
 
 // A page of another origin has another tab, and no more tabs are idle than pages may be shown at a time.
-func TestTabsAreOfOneOrigin(t *testing.T) {
-	p := newPool(t, Config{Timeout: patience, Tabs: 2})
+func tabsAreOfOneOrigin(t *testing.T, p *Pool) {
 	for _, origin := range []string{"https://a.test", "http://a.test", "https://a.test:8443", "https://a.test"} {
 		r, err := p.Render(t.Context(), Page{URL: origin + "/x", Response: Response{Status: 200, Header: http.Header{"Content-Type": {"text/html"}}, Body: []byte(`<p>words`)}}, &site{})
 		if err != nil || r.Text != "words" {
