@@ -14,7 +14,7 @@ import (
 
 func (n *Node) openIndexer() {
 	n.indexer = indexer.New(indexer.Options{Self: n.id, Dir: n.dir.Join("index"), Store: n.front, Rules: n.indexRules, Partitions: n.partitions,
-		Holders: n.holdersOf, Documents: func() int64 { return n.peers.Texts() + n.front.Totals().Texts }, Now: time.Now, Log: n.log,
+		Holders: n.holdersOf, Documents: func() int64 { return n.peers.Texts(n.members.Snapshot().Table.OwnedBy) + n.front.Totals().Texts }, Now: time.Now, Log: n.log,
 		Call: func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
 			reply, err := peer.Call(ctx, n.pool, n.target(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Search)
 			return reply.GetPayload(), err

@@ -56,9 +56,14 @@ func (t *Table) Members() []crawl.NodeID { return t.members }
 // Partitions returns the number of partitions.
 func (t *Table) Partitions() int { return len(t.owners) }
 
-// OwnedBy returns the partitions of id in ascending order; nil if it is not in the table.
+// OwnedBy returns the partitions of id in ascending order; nil if it is not in the table, or there is none.
 // The caller must not change it.
-func (t *Table) OwnedBy(id crawl.NodeID) []crawl.Partition { return t.owned[id] }
+func (t *Table) OwnedBy(id crawl.NodeID) []crawl.Partition {
+	if t == nil {
+		return nil
+	}
+	return t.owned[id]
+}
 
 // Digest identifies the assignment, owners and replicas, in 16 hex digits. Two
 // tables with the same digest send every partition to the same nodes.

@@ -8,9 +8,14 @@ func (t *Table) Ranks() (all [][]byte) {
 	return all
 }
 
-// Texts sums the documents that the other members last said that they have for the index.
-func (t *Table) Texts() (sum int64) {
-	t.eachMember(func(_ crawl.NodeID, b *crawl.NodeBlock) { sum += b.Counters.Texts })
+// Texts sums the documents that the other members last said that they have for the index. Who owns nothing has lost what it says to
+// those who took it over, such as a node with a stalled disk.
+func (t *Table) Texts(owned func(crawl.NodeID) []crawl.Partition) (sum int64) {
+	t.eachMember(func(id crawl.NodeID, b *crawl.NodeBlock) {
+		if len(owned(id)) > 0 {
+			sum += b.Counters.Texts
+		}
+	})
 	return sum
 }
 

@@ -111,3 +111,23 @@ func overlap(a, b []byte) bool {
 	}
 	return false
 }
+
+// TestTextsOfOwners: a node that owns nothing any more still says what it had; the new owners count it.
+func TestTextsOfOwners(t *testing.T) {
+	t.Parallel()
+	pt := NewTable()
+	for i, id := range []crawl.NodeID{"a", "b", "stalled"} {
+		r := heardAt(1, 0, i)
+		r.Block.Counters.Texts = int64(100 + i)
+		pt.Put(id, r, 6)
+	}
+	owned := func(id crawl.NodeID) []crawl.Partition {
+		if id == "stalled" {
+			return nil
+		}
+		return []crawl.Partition{0}
+	}
+	if got := pt.Texts(owned); got != 201 {
+		t.Errorf("%d documents, want 201", got)
+	}
+}
