@@ -133,7 +133,7 @@ const seenEntryShare = 1 << 10
 
 // commitPace is how long links, completions and mutations gather for one commit; an
 // answer to another node comes so much later at most, at the holder and at a replica.
-// With 5 ms a page of eight nodes cost a tenth more, with 20 ms one of three nodes did.
+// With 5 ms a page of eight nodes cost a tenth more. It grows with the members.
 const commitPace = 10 * time.Millisecond
 
 // openStores opens the frontier, in kv unless that is nil, the document and the
@@ -160,7 +160,7 @@ func (n *Node) openStores(kv storage.KV) (err error) {
 	clock, machine := n.network.TimeSource()
 	n.front, err = frontier.New(n.kv, frontier.Options{Clock: clock, Machine: machine, BloomDir: bloom, HighWater: marks, PayloadFilterBytes: int64(n.cfg.Memory) / 32,
 		CacheEntries: int(min(n.cfg.Memory, 1<<30) / seenEntryShare),
-		CommitPace:   commitPace, OnQueued: n.noteQueued, OnCommit: n.timings.Commit.Observe, Logger: n.log})
+		CommitPace:   commitPace, Members: func() int { return len(n.memberIDs()) }, OnQueued: n.noteQueued, OnCommit: n.timings.Commit.Observe, Logger: n.log})
 	if err != nil {
 		return transfer.CannotOpen(n.dir, err)
 	}

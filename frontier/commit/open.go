@@ -51,6 +51,9 @@ type Options struct {
 	// while all that waits is patient: links, completions, mutations for copies. What
 	// partitions need to change hands is never held up. 0: nothing is.
 	CommitPace time.Duration
+	// Members returns the number of the cluster's members, with which CommitPace grows: a fifth of it for each beyond the
+	// first, at most to two and a half times as much. The writer calls it for each commit, so it must not block. nil: it does not grow.
+	Members func() int
 	// Clock tells the time of day and how long the machine runs; nil: the process's.
 	Clock Clock
 	// Machine names the run of the machine whose time Clock tells (MachineRun). "":

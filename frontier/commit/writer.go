@@ -109,7 +109,7 @@ func (w *Writer) serve(over <-chan struct{}, cancel func()) error {
 		}
 		select {
 		case r := <-w.in:
-			rs := w.gather(r, time.Until(last.Add(w.O.CommitPace)))
+			rs := w.gather(r, time.Until(last.Add(w.pace())))
 			last = time.Now()
 			step(rs)
 		case <-again:
@@ -132,6 +132,16 @@ func (w *Writer) serve(over <-chan struct{}, cancel func()) error {
 			cancel()
 		}
 	}
+}
+
+// pace is the least time between the beginnings of two commits now. The more members a cluster has, the fewer requests
+// of each come within a time, and each commit has its messages to replicas.
+func (w *Writer) pace() time.Duration {
+	pace := w.O.CommitPace
+	if w.O.Members == nil {
+		return pace
+	}
+	return min(pace+pace/5*time.Duration(max(w.O.Members()-1, 0)), pace*5/2)
 }
 
 // MaxGroup bounds the requests that are taken at once.

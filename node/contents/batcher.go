@@ -15,9 +15,10 @@ const (
 	maxItems = 500
 	// maxWaiting bounds the queue to one member; beyond it questions and notes are dropped.
 	maxWaiting = 4096
-	// gatherFor is how long questions and notes are collected for a call, in addition to those that
-	// come during the previous call. A page asks up to five members; only its own worker waits.
-	gatherFor = 10 * time.Millisecond
+	// gatherFor is how long questions and notes are collected for a call, for each member that there are calls to, and
+	// at most gatherMost; in addition to those that come during the previous call. A page asks up to five members; only
+	// its own worker waits. More members have fewer of a node's questions each, so without that a call would have one or two.
+	gatherFor, gatherMost = 10 * time.Millisecond, 50 * time.Millisecond
 	// callTimeout ends a call; restAfter is the pause for a member after a failed call.
 	callTimeout = 2 * time.Second
 	restAfter   = time.Second
@@ -106,7 +107,10 @@ func (b *batcher) waits(q *queue) bool {
 
 // round collects and makes one call.
 func (b *batcher) round(to crawl.NodeID, q *queue) {
-	time.Sleep(gatherFor)
+	b.mu.Lock()
+	members := len(b.to)
+	b.mu.Unlock()
+	time.Sleep(min(time.Duration(members)*gatherFor, gatherMost))
 	b.mu.Lock()
 	asked := q.asked[:min(len(q.asked), maxItems)]
 	notes := q.notes[:min(len(q.notes), maxItems)]
