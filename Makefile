@@ -50,7 +50,7 @@ PAGES     ?=
 DESTDIR   ?=
 PREFIX    ?= /usr/local
 
-.PHONY: build demo test check nightly compile race units tools sim mutants fuzz integ bench benchonce pgo flame scale lint vuln generate deps soak install firsthour rendering rendercost engines release image containers help
+.PHONY: build demo test check nightly compile race units raced unraced tools sim mutants fuzz integ bench benchonce pgo flame scale lint vuln generate deps soak install firsthour rendering rendercost engines release image containers help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -71,13 +71,18 @@ nightly: ## what takes hours: see docs/testing.md; appends to docs/results/night
 	.ci/nightly $(ONLY)
 
 units: tools ## all tests but integration: under the race detector where goroutines meet
+	@$(MAKE) -j2 --output-sync=target raced unraced
+
+raced: tools # the tests that the race detector watches
 	.ci/gotest race -race -short -timeout 30m -parallel 4 $(RACE)
 	.ci/gotest meet -race -short -timeout 30m -run '$(MEET)' $(SELDOM)
+
+unraced: tools # the others: the command line's tests mostly wait
 	.ci/gotest norace -short -timeout 30m -parallel 4 $(NORACE) $(SELDOM)
 
 compile: ## what `make units` compiles, without a test; the linker's part cannot be done ahead
-	@go list -race -export -test -deps -f '' $(RACE) $(SELDOM)
-	@go list -export -test -deps -f '' $(NORACE) $(SELDOM)
+	@go list -race -export -test -deps $(RACE) $(SELDOM) >/dev/null
+	@go list -export -test -deps $(NORACE) $(SELDOM) >/dev/null
 
 race: ## all tests but integration to the end, under the race detector
 	go test -race -count=1 -timeout 60m $$(go list ./... | grep -v '/integration$$')
