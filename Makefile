@@ -78,7 +78,7 @@ raced: tools # the tests that the race detector watches
 	.ci/gotest meet -race -short -timeout 30m -run '$(MEET)' $(SELDOM)
 
 unraced: tools # the others: the command line's tests mostly wait
-	.ci/gotest norace -short -timeout 30m -parallel 4 $(NORACE) $(SELDOM)
+	.ci/gotest norace -short -timeout 30m -p 1 -parallel 4 $(NORACE) $(SELDOM)
 
 compile: ## what `make units` compiles, without a test; the linker's part cannot be done ahead
 	@go list -race -export -test -deps $(RACE) $(SELDOM) >/dev/null
