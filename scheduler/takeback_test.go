@@ -257,10 +257,9 @@ func TestWhoWaitsLongKeepsNothing(t *testing.T) {
 	}
 }
 
-// TestOverShareIsNotReady: hosts that their domain's share holds back are counted and
-// shown as such.
-func TestOverShareIsNotReady(t *testing.T) {
-	t.Parallel()
+// newSlowRush has 64 fetchers, a host that answers quickly, and 300 of one domain that take a minute.
+func newSlowRush(t *testing.T) *rush {
+	t.Helper()
 	r := newRush(t, Config{Fetchers: 64}, func(h crawl.Host) temperament {
 		if h == "good.other.test" {
 			return quick(h)
@@ -269,6 +268,14 @@ func TestOverShareIsNotReady(t *testing.T) {
 	})
 	r.add("good.other.test")
 	r.add(hostNames(300, "s%d.slow.test")...)
+	return r
+}
+
+// TestOverShareIsNotReady: hosts that their domain's share holds back are counted and
+// shown as such.
+func TestOverShareIsNotReady(t *testing.T) {
+	t.Parallel()
+	r := newSlowRush(t)
 	r.pass(20 * time.Second)
 	n := r.core.Counts()
 	if n.Ready > 0 || n.OverShare < 200 || r.fetchers < 40 {
@@ -312,14 +319,7 @@ func TestSmallSlowPage(t *testing.T) {
 // TestMoreFetchers: a domain's share grows with the number of fetchers, for the hosts that it holds back too.
 func TestMoreFetchers(t *testing.T) {
 	t.Parallel()
-	r := newRush(t, Config{Fetchers: 64}, func(h crawl.Host) temperament {
-		if h == "good.other.test" {
-			return quick(h)
-		}
-		return temperament{name: 10 * time.Millisecond, answer: time.Minute, addr: slow(h).addr}
-	})
-	r.add("good.other.test")
-	r.add(hostNames(300, "s%d.slow.test")...)
+	r := newSlowRush(t)
 	r.pass(3 * time.Second)
 	before := len(r.core.visits)
 	r.core.LimitFetchers(256)
