@@ -18,7 +18,7 @@ type Verb struct {
 	nodeFlags `embed:""`
 	Profile   string        `hidden:"" placeholder:"DIR" help:"Let the first node write its profiles into DIR."`
 	Probe     bool          `help:"Ask for /status and /metrics all the time, and tell what they took, and the most goroutines and files."`
-	Against   string        `placeholder:"OTHER" help:"Measure something else as well, by turns, and tell the ratio of the CPU per page: wget2, another crawlnode (a path), or the same with other flags (nodes=1,store=none)."`
+	Against   []string      `sep:"none" placeholder:"OTHER" help:"Measure something else as well, by turns, and tell the ratio of the CPU per page: wget2, another crawlnode (a path), or the same with other flags (nodes=1,store=none); repeatable."`
 	Pairs     int           `default:"7" help:"With --against: runs of each."`
 	Output    string        `short:"o" enum:"text,json" default:"text" help:"text or json."`
 	Timeout   time.Duration `default:"10m" help:"Give up a run after this time."`
@@ -93,22 +93,22 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	}
 	var text string
 	var result any
-	if v.Against == "" {
+	if len(v.Against) == 0 {
 		r, err := v.measure(ctx, env, own)
 		if err != nil {
 			return env.Fail(command.ExitError, "bench: %v", err)
 		}
 		text, result = r.text(), r
 	} else {
-		other, err := own.against(v.Against)
+		others, err := own.others(v.Against)
 		if err != nil {
 			return env.Fail(command.ExitUsage, "%v", err)
 		}
-		p, err := v.comparePairs(ctx, env, own, other)
+		c, err := v.compare(ctx, env, own, others)
 		if err != nil {
 			return env.Fail(command.ExitError, "bench: %v", err)
 		}
-		text, result = p.text(), p
+		text, result = c.text(), c.shape()
 	}
 	if v.Output == "json" {
 		_ = json.NewEncoder(env.Stdout).Encode(result) // the reader has gone

@@ -117,6 +117,37 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
+// Several others are compared with the same runs of this, in the same turns.
+func TestComparisons(t *testing.T) {
+	t.Parallel()
+	run := func(micros float64) measurement { return measurement{CPUMicrosPerPage: micros, PagesPerSecond: 1000} }
+	all := comparisons{{Against: "nodes=1"}, {Against: "wget2"}}
+	for _, turn := range [][3]float64{{300, 200, 100}, {600, 200, 150}, {400, 100, 100}} {
+		for i, c := range all {
+			if line := c.add(run(turn[0]), run(turn[i+1])); !strings.Contains(line, "against "+c.Against) {
+				t.Errorf("%q names not %s", line, c.Against)
+			}
+		}
+	}
+	for i, want := range []float64{3, 4} {
+		if all[i].sumUp(); all[i].Ratio.Median != want {
+			t.Errorf("against %s: median ratio %v, want %v", all[i].Against, all[i].Ratio.Median, want)
+		}
+	}
+	if lines := strings.Split(all.text(), "\n"); len(lines) != 2 {
+		t.Errorf("%d lines, want one for each comparison:\n%s", len(lines), all.text())
+	}
+	if one, ok := all[:1].shape().(*comparison); !ok || one.Against != "nodes=1" {
+		t.Errorf("one comparison alone is %T, want the object of it", all[:1].shape())
+	}
+	if _, ok := all.shape().(comparisons); !ok {
+		t.Errorf("two comparisons are %T, want an array", all.shape())
+	}
+	if _, err := (variant{nodeFlags: nodeFlags{Nodes: 1}}).others([]string{"nodes=2", "nodes=0"}); err == nil || !strings.Contains(err.Error(), "nodes=0") {
+		t.Errorf("error %v, want one that names the wrong one", err)
+	}
+}
+
 func TestSteadyRate(t *testing.T) {
 	t.Parallel()
 	at := func(seconds float64, pages int64) progressPoint {

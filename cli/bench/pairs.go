@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 
 	"crawlnode/cli/command"
 )
@@ -40,32 +41,61 @@ type statistic struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// comparePairs runs both by turns, and also alternates which one is first, so that
-// other load on the machine falls on both.
-func (v *Verb) comparePairs(ctx context.Context, env *command.Env, this, other variant) (*comparison, error) {
-	c := &comparison{Against: v.Against}
-	for i := range v.Pairs {
-		var p pair
-		runs := []struct {
-			what variant
-			into *measurement
-		}{{this, &p.This}, {other, &p.Other}}
-		if i%2 == 1 {
-			slices.Reverse(runs)
-		}
-		for _, r := range runs {
+// comparisons are of one thing with several others, all in the same turns.
+type comparisons []*comparison
+
+// compare runs this and the others by turns, and each turn begins with another one, so
+// that other load on the machine falls on all.
+func (v *Verb) compare(ctx context.Context, env *command.Env, this variant, others []variant) (comparisons, error) {
+	all := make(comparisons, len(others))
+	for i := range all {
+		all[i] = &comparison{Against: v.Against[i]}
+	}
+	for turn := range v.Pairs {
+		measured := make([]measurement, 1+len(others))
+		for i := range measured {
+			which := (turn + i) % len(measured)
+			what := this
+			if which > 0 {
+				what = others[which-1]
+			}
 			var err error
-			if *r.into, err = v.measure(ctx, env, r.what); err != nil {
-				return nil, fmt.Errorf("pair %d: %w", i+1, err)
+			if measured[which], err = v.measure(ctx, env, what); err != nil {
+				return nil, fmt.Errorf("pair %d: %w", turn+1, err)
 			}
 		}
-		p.Ratio = p.This.CPUMicrosPerPage / p.Other.CPUMicrosPerPage
-		c.Pairs = append(c.Pairs, p)
-		fmt.Fprintf(env.Stderr, "pair %d: %.0f us a page, against %s %.0f us, ratio %.3f; %.0f and %.0f pages/s\n",
-			i+1, p.This.CPUMicrosPerPage, v.Against, p.Other.CPUMicrosPerPage, p.Ratio, p.This.PagesPerSecond, p.Other.PagesPerSecond)
+		for i, c := range all {
+			fmt.Fprintln(env.Stderr, c.add(measured[0], measured[i+1]))
+		}
 	}
-	c.sumUp()
-	return c, nil
+	for _, c := range all {
+		c.sumUp()
+	}
+	return all, nil
+}
+
+// add appends a pair, and tells it in a line.
+func (c *comparison) add(this, other measurement) string {
+	p := pair{This: this, Other: other, Ratio: this.CPUMicrosPerPage / other.CPUMicrosPerPage}
+	c.Pairs = append(c.Pairs, p)
+	return fmt.Sprintf("pair %d: %.0f us a page, against %s %.0f us, ratio %.3f; %.0f and %.0f pages/s",
+		len(c.Pairs), this.CPUMicrosPerPage, c.Against, other.CPUMicrosPerPage, p.Ratio, this.PagesPerSecond, other.PagesPerSecond)
+}
+
+// shape is what JSON shows: one comparison alone is an object, several are an array.
+func (all comparisons) shape() any {
+	if len(all) == 1 {
+		return all[0]
+	}
+	return all
+}
+
+func (all comparisons) text() string {
+	lines := make([]string, len(all))
+	for i, c := range all {
+		lines[i] = c.text()
+	}
+	return strings.Join(lines, "\n")
 }
 
 // sumUp works out the statistics.

@@ -43,6 +43,18 @@ func (v *variant) check() error {
 	return nil
 }
 
+// others are what --against names.
+func (v variant) others(against []string) ([]variant, error) {
+	others := make([]variant, len(against))
+	for i, name := range against {
+		var err error
+		if others[i], err = v.against(name); err != nil {
+			return nil, fmt.Errorf("--against %q: %w", name, err)
+		}
+	}
+	return others, nil
+}
+
 // against is v with the difference that --against names.
 func (v variant) against(other string) (variant, error) {
 	switch {
@@ -56,7 +68,7 @@ func (v variant) against(other string) (variant, error) {
 	v.Set = slices.Clone(v.Set)
 	for change := range strings.SplitSeq(other, ",") {
 		if err := v.change(change); err != nil {
-			return v, fmt.Errorf("--against %q: %w", other, err)
+			return v, err
 		}
 	}
 	return v, v.check()
@@ -72,7 +84,7 @@ func isPath(other string) bool {
 // version 1.99 loses the pages that it has asked for by then.
 func (v variant) wget2() (variant, error) {
 	if v.TLS && !v.HTTP1 && v.ConnRequests > 0 {
-		return v, errors.New("--against wget2 with --tls and --conn-requests needs --http1: wget2 gives up pages when a server ends a connection of HTTP/2")
+		return v, errors.New("wget2 with --tls and --conn-requests needs --http1: wget2 gives up pages when a server ends a connection of HTTP/2")
 	}
 	path, err := exec.LookPath("wget2")
 	if err != nil {
