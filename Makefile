@@ -107,7 +107,7 @@ bench: build ## Go benchmarks, then the goals of docs/performance.md; appends th
 benchonce: ## each Go benchmark once and small, so that none rots
 	go test -run '^$$' -bench . -benchtime 1x -short $$(git grep -l '^func Benchmark' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
-pgo: build ## bin/crawlnode compiled by a profile of crawls that it makes first: 4 % less processor time a page, some minutes to build
+pgo: build ## cmd/crawlnode/crawl.pgo, the profile of crawls that releases are compiled by, and bin/crawlnode compiled by it: some minutes
 	.ci/pgo $(VERSION)
 
 flame: build ## docs/pictures/flame.png: where the time of a page goes

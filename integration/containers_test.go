@@ -91,7 +91,7 @@ func newComposition(t *testing.T) *composition {
 	needsProcesses(t)
 	needsEngine(t)
 	c := &composition{t: t, name: fmt.Sprintf("crawlnode-test-%d", os.Getpid()), ports: map[string]string{}, next: 100}
-	tool(t, "", "../.ci/image", "test", c.name)
+	tool(t, "", "env", pgo(), "../.ci/image", "test", c.name)
 	t.Cleanup(func() { c.podman("rmi", "-f", c.name) })
 	// In a sandbox the kernel may refuse what containers are made of; that is no fault of the tree.
 	if out, err := exec.Command("podman", "run", "--rm", "--network", "none", c.name, "version").CombinedOutput(); err != nil {

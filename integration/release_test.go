@@ -28,7 +28,7 @@ func TestRelease(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		tool(t, "", "../.ci/release", "v0.0.0-test", dir, target)
+		tool(t, "", "env", pgo(), "../.ci/release", "v0.0.0-test", dir, target)
 	}
 	sums, err := os.ReadFile(filepath.Join(first, "SHA256SUMS"))
 	if err != nil {
