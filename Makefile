@@ -42,7 +42,7 @@ SEEDS     ?= 20
 RANDOM_SEEDS ?= 0
 COUNT     ?= 7
 PAIRS     ?= 7
-GOALS     ?= a b c d e f g h i j k l
+GOALS     ?= a b c d e f g h i j k l s
 SOAK_RUNS ?= 20
 BEFORE    ?=
 ONLY      ?=
@@ -100,7 +100,7 @@ integ: deps tools ## real processes, real sites, faults, simulations; some clust
 	.ci/gotest integration -count=1 -timeout 60m -parallel 6 ./integration
 
 bench: build ## Go benchmarks, then the goals of docs/performance.md; appends the figures to docs/results/bench.md. BEFORE=COMMIT: a, c, f against it
-	.ci/deps wget2
+	.ci/deps wget2 python3-scrapy
 	[ -n "$(BEFORE)" ] || go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
 	BEFORE=$(BEFORE) .ci/bench $(PAIRS) $(GOALS)
 

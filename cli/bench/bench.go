@@ -18,7 +18,7 @@ type Verb struct {
 	nodeFlags `embed:""`
 	Profile   string        `hidden:"" placeholder:"DIR" help:"Let the first node write its profiles into DIR."`
 	Probe     bool          `help:"Ask for /status and /metrics all the time, and tell what they took, and the most goroutines and files."`
-	Against   []string      `sep:"none" placeholder:"OTHER" help:"Measure something else as well, by turns, and tell the ratio of the CPU per page: wget2, another crawlnode (a path), or the same with other flags (nodes=1,store=none); repeatable."`
+	Against   []string      `sep:"none" placeholder:"OTHER" help:"Measure something else as well, by turns, and tell the ratio of the CPU per page: wget2, scrapy, another crawlnode (a path), or the same with other flags (nodes=1,store=none); repeatable."`
 	Pairs     int           `default:"7" help:"With --against: runs of each."`
 	Output    string        `short:"o" enum:"text,json" default:"text" help:"text or json."`
 	Timeout   time.Duration `default:"10m" help:"Give up a run after this time."`

@@ -42,7 +42,7 @@ func TestVariants(t *testing.T) {
 		{against: "upload=s3://bucket/prefix,delay=2s", nodes: 3, args: "--delay=1s --upload=s3://bucket/prefix --delay=2s"},
 		{against: "sink=file:/tmp/x", nodes: 3, args: "--delay=1s --sink=file:/tmp/x"},
 		{against: filepath.Join(dir, "none"), err: "no such file"},
-		{against: "wget", err: "not wget2, not a path and not FLAG=VALUE"},
+		{against: "wget", err: "not wget2, not scrapy, not a path and not FLAG=VALUE"},
 		{against: "nodes=0", err: "at least 1"},
 		{against: "nodes=many", err: "many"},
 		{against: "--delay=0", err: "is not FLAG=VALUE"},
@@ -75,12 +75,15 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// wget2 loses pages on connections of HTTP/2 that end, so nothing could be compared.
-func TestWgetNeedsHTTP1OnShortConnections(t *testing.T) {
+// wget2 loses pages on connections of HTTP/2 that end, and Scrapy has no way to a web of https, so nothing could be compared.
+func TestOtherCrawlersHaveLimits(t *testing.T) {
 	t.Parallel()
 	v := variant{webWire: webWire{TLS: true, ConnRequests: 5}}
 	if _, err := v.wget2(); err == nil || !strings.Contains(err.Error(), "--http1") {
 		t.Errorf("error %v, want one that names --http1", err)
+	}
+	if _, err := v.scrapy(); err == nil || !strings.Contains(err.Error(), "--tls") {
+		t.Errorf("error %v, want one that names --tls", err)
 	}
 }
 

@@ -6,7 +6,7 @@
 //
 //	bench.go    the verb, its flags and its result    variant.go     what is compared
 //	run.go      one run: web, nodes, figures          pairs.go       runs by turns, statistics
-//	probe.go    response times during a run           wget.go        wget2 as the other crawler
+//	probe.go    response times during a run           others.go      wget2 and Scrapy
 //	web.go      the verb of the web                   webprocess.go  the web as a process
 //
 // A run owns its processes and waits for their end. The probe's two goroutines end

@@ -36,7 +36,7 @@ const wgetRuns = 10
 func (v *Verb) measure(ctx context.Context, env *command.Env, what variant) (measurement, error) {
 	for try := 1; ; try++ {
 		result, err := v.measureOnce(ctx, env, what)
-		if err == nil || !what.wget || try == wgetRuns || ctx.Err() != nil {
+		if err == nil || what.other != wget2 || try == wgetRuns || ctx.Err() != nil {
 			return result, err
 		}
 		fmt.Fprintf(env.Stderr, "wget2 again: %.200s\n", err)
@@ -66,9 +66,12 @@ func (v *Verb) measureOnce(ctx context.Context, env *command.Env, what variant) 
 		return result, err
 	}
 	defer b.close()
-	if what.wget {
+	switch what.other {
+	case wget2:
 		result, err = b.runWget(ctx)
-	} else {
+	case scrapy:
+		result, err = b.runScrapy(ctx)
+	default:
 		result, err = v.runNodes(ctx, b)
 	}
 	if err != nil {

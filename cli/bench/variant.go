@@ -17,9 +17,15 @@ type variant struct {
 	webSize
 	webWire
 	nodeFlags
-	executable string // of the nodes, or of wget2
-	wget       bool
+	executable string // of the nodes, or of the other crawler
+	other      string // another crawler, or ""
 }
+
+// The other crawlers.
+const (
+	wget2  = "wget2"
+	scrapy = "scrapy"
+)
 
 // own is what the flags describe.
 func (v *Verb) own(env *command.Env) (variant, error) {
@@ -58,8 +64,10 @@ func (v variant) others(against []string) ([]variant, error) {
 // against is v with the difference that --against names.
 func (v variant) against(other string) (variant, error) {
 	switch {
-	case other == "wget2":
+	case other == wget2:
 		return v.wget2()
+	case other == scrapy:
+		return v.scrapy()
 	case isPath(other):
 		path, err := exec.LookPath(other)
 		v.executable = path
@@ -86,13 +94,26 @@ func (v variant) wget2() (variant, error) {
 	if v.TLS && !v.HTTP1 && v.ConnRequests > 0 {
 		return v, errors.New("wget2 with --tls and --conn-requests needs --http1: wget2 gives up pages when a server ends a connection of HTTP/2")
 	}
-	path, err := exec.LookPath("wget2")
+	path, err := exec.LookPath(wget2)
 	if err != nil {
 		return v, fmt.Errorf("%w: install the package wget2, or name a build of it in PATH", err)
 	}
 	// Of a robots.txt with several groups wget2 takes the first that is its own or
 	// everybody's.
-	v.wget, v.executable, v.Agent = true, path, "*"
+	v.other, v.executable, v.Agent = wget2, path, "*"
+	return v, nil
+}
+
+// scrapy is Scrapy on v's web, which must be one of plain HTTP: of a proxy for https it wants CONNECT, which the web has not.
+func (v variant) scrapy() (variant, error) {
+	if v.TLS {
+		return v, errors.New("scrapy is compared over plain HTTP only: leave out --tls")
+	}
+	path, err := exec.LookPath(scrapy)
+	if err != nil {
+		return v, fmt.Errorf("%w: install the package python3-scrapy", err)
+	}
+	v.other, v.executable, v.Agent = scrapy, path, "*"
 	return v, nil
 }
 
@@ -100,7 +121,7 @@ func (v variant) wget2() (variant, error) {
 func (v *variant) change(change string) (err error) {
 	name, value, ok := strings.Cut(change, "=")
 	if !ok {
-		return fmt.Errorf("%q is not wget2, not a path and not FLAG=VALUE", change)
+		return fmt.Errorf("%q is not wget2, not scrapy, not a path and not FLAG=VALUE", change)
 	}
 	number, boolean := func(to *int) { *to, err = strconv.Atoi(value) }, func(to *bool) { *to, err = strconv.ParseBool(value) }
 	switch name {
