@@ -31,7 +31,7 @@ func (n *Node) newDispatcher(t *addresses.Turns) *dispatch.Dispatcher {
 		Turns: t, Parts: n.renderer.Parts,
 		Settings: n.settings,
 		Refuse:   n.refuse, Excluded: n.excludes,
-		Permit: n.permits.Take, PermitDone: n.permits.Done,
+		Permit: func() bool { n.heap.Work(); return n.permits.Take() }, PermitDone: n.permits.Done,
 		MayFetch: n.mayFetch, MayLastTry: n.mayLastTry,
 		LookupRoom: n.dns.Room, Fetchers: n.fetchers,
 		Scheduler: scheduler.Config{MaxBytes: int(n.cfg.Memory) / 4, Fetchers: n.fetchers(), Forgive: n.forgive},

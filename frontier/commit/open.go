@@ -45,7 +45,7 @@ type Options struct {
 	// The writer calls it, so it must not block. nil: no call.
 	OnQueued func([]QueuedHost)
 	// OnCommit is called with the time that each group of changes took to be
-	// written. The writer calls it, so it must not block. nil: no call.
+	// written, if it has any. The writer calls it, so it must not block. nil: no call.
 	OnCommit func(took time.Duration)
 	// CommitPace is the least time from the beginning of one commit to that of the next
 	// while all that waits is patient: links, completions, mutations for copies. What

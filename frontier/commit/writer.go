@@ -206,7 +206,7 @@ func (w *Writer) work(rs []*Request) error {
 		}
 		begun := time.Now()
 		err := g.commit(full)
-		if w.O.OnCommit != nil {
+		if w.O.OnCommit != nil && len(g.entries) > 0 { // a beat writes nothing
 			w.O.OnCommit(time.Since(begun))
 		}
 		if errors.Is(err, storage.ErrNoSpace) { // it is not that small

@@ -28,9 +28,10 @@ const (
 // Collector sets the runtime's GC percentage by the size of the live heap. It belongs to one
 // goroutine; several in one process come to the same percentage.
 type Collector struct {
-	samples []metrics.Sample // of heapMetrics
-	percent int
-	rest    rest
+	samples  []metrics.Sample // of heapMetrics
+	percent  int
+	rest     rest
+	latitude *latitude // how late timers may be
 }
 
 // heapMetrics are what the collector reads; the fields of heap are in the same order.
@@ -78,7 +79,7 @@ func NewCollector(memoryBytes int64) *Collector {
 		return nil
 	}
 	debug.SetGCPercent(gcPercent)
-	c := &Collector{percent: gcPercent}
+	c := &Collector{percent: gcPercent, latitude: &timers}
 	for _, name := range heapMetrics {
 		c.samples = append(c.samples, metrics.Sample{Name: name})
 	}
@@ -91,6 +92,7 @@ func (c *Collector) Look() {
 	if c == nil {
 		return
 	}
+	c.latitude.look()
 	h, ok := c.read()
 	if !ok {
 		return
