@@ -66,10 +66,12 @@ type candidate struct {
 	pg    part
 	key   xxh3.Uint128 // in the cache
 	fp    layout.Fingerprint
-	rel   []byte // key of its record, where a look-up is needed
-	maybe bool
-	found lookup
+	rel   []byte  // key of its record, where a look-up is needed
+	found *lookup // what that found; nil: there was none
 }
+
+// missing is what a look-up finds of a URL that the filters do not know.
+var missing lookup
 
 // admit decides on each URL and writes what follows. It sets out[i]. URLs that are known
 // are counted in home: a partition that only knows a link is not written for it. Without
@@ -87,14 +89,14 @@ func (g group) admit(home part, urls []crawl.Routed, out []Admission) {
 			fresh++
 		}
 	}
-	cs := make([]candidate, 0, fresh)
+	cs := slices.Grow(g.f.candidates[:0], fresh)
 	for i := range out {
 		t := &urls[i].Target
 		switch out[i] {
 		case NotHolder:
 			continue
 		case Added:
-			cs = append(cs, candidate{i: i, pg: g.part(urls[i].Partition), key: keys[i], fp: layout.FingerprintOf(t.URL.String())})
+			cs = append(cs, candidate{i: i, pg: g.part(urls[i].Partition), key: keys[i], fp: layout.FingerprintOf(t.URL.String()), found: &missing})
 		default:
 			out[i] = Known
 			known++
@@ -110,6 +112,8 @@ func (g group) admit(home part, urls []crawl.Routed, out []Admission) {
 			known++
 		}
 	}
+	clear(cs) // they point at records and at the group
+	g.f.candidates = cs[:0]
 	if known > 0 {
 		home.State.Counters.Duplicates += int64(known)
 		home.Mutated = true
@@ -144,7 +148,6 @@ func (g group) confirm(urls []crawl.Routed, cs []candidate) {
 	for i := range cs {
 		c := &cs[i]
 		if c.pg.Live.Filter == nil || c.pg.Live.Filter.Maybe(c.fp) {
-			c.maybe = true
 			c.rel = layout.AppendRecordKey(nil, layout.HostOf(urls[c.i].Target.URL), c.fp)
 			maybes = append(maybes, c)
 		}
@@ -156,7 +159,7 @@ func (g group) confirm(urls []crawl.Routed, cs []candidate) {
 		return bytes.Compare(a.rel, b.rel)
 	})
 	for _, c := range maybes {
-		c.found = c.pg.lookup(urls[c.i].Target.URL, c.fp)
+		c.found = new(c.pg.lookup(urls[c.i].Target.URL, c.fp))
 	}
 }
 
@@ -172,7 +175,7 @@ type lookup struct {
 func (pg part) lookup(u urlnorm.URL, fp layout.Fingerprint) lookup {
 	h := layout.HostOf(u)
 	for n := uint64(0); n < layout.MaxProbes; n++ {
-		v, ok := pg.Get(layout.AppendRecordKey(nil, h, fp.Probe(n)))
+		v, ok := pg.Get(layout.AppendRecordKey(pg.Scratch(), h, fp.Probe(n)))
 		if !ok && n == 0 {
 			return pg.lookupInline(u, h)
 		}
@@ -228,7 +231,7 @@ func (f *Frontier) Skip(ctx context.Context, skipped map[crawl.Partition]crawl.S
 
 // admitOne decides on a URL, knowing what the store said before the request.
 func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
-	found := c.found
+	found := *c.found
 	host := layout.HostOf(t.URL)
 	if !found.ok {
 		// The group may have added the host's only URL, maybe the same one.
@@ -237,7 +240,7 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 			pg.split(host, pg.Host(host))
 		}
 	}
-	if pg.Written(layout.AppendRecordKey(nil, host, c.fp)) {
+	if pg.Written(layout.AppendRecordKey(pg.Scratch(), host, c.fp)) {
 		// The group has written this record, maybe for the same URL.
 		found = pg.lookup(t.URL, c.fp)
 	}
@@ -272,8 +275,8 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 		e.Inline = &layout.InlineURL{Band: q.Item.Band, Seq: q.Item.Seq, Entry: entry}
 	} else {
 		rec := crawl.Record{Item: q.Item, State: crawl.Queued}
-		pg.Set(layout.AppendQueueKey(nil, host, rec.Band, rec.Seq), entry)
-		pg.Set(layout.AppendRecordKey(nil, host, c.fp.Probe(found.probe)), layout.EncodeRecord(&rec))
+		pg.Set(layout.AppendQueueKey(pg.Scratch(), host, rec.Band, rec.Seq), entry)
+		pg.Set(layout.AppendRecordKey(pg.Scratch(), host, c.fp.Probe(found.probe)), layout.EncodeRecord(&rec))
 	}
 	pg.State.Counters.Seen++
 	if e.Fresh {
@@ -331,8 +334,8 @@ func (pg part) requeue(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
 	rec.ETag, rec.LastModified = etag, modified
 	rec.State, rec.Reason = crawl.Queued, ""
 	pg.take(pg.Host(host), host, &rec.Item)
-	pg.Set(layout.AppendQueueKey(nil, host, rec.Band, rec.Seq), layout.EncodeQueued(&rec.Item, true, found.probe))
-	pg.Set(layout.AppendRecordKey(nil, host, fp.Probe(found.probe)), layout.EncodeRecord(&rec))
+	pg.Set(layout.AppendQueueKey(pg.Scratch(), host, rec.Band, rec.Seq), layout.EncodeQueued(&rec.Item, true, found.probe))
+	pg.Set(layout.AppendRecordKey(pg.Scratch(), host, fp.Probe(found.probe)), layout.EncodeRecord(&rec))
 }
 
 func itemOf(t *crawl.Target) crawl.Item {

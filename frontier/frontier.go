@@ -31,8 +31,9 @@ type Frontier struct {
 	dueHeads due.Heads
 
 	// The rest belongs to the writer's goroutine.
-	importing map[crawl.Partition]*Import
-	keys      []xxh3.Uint128 // scratch of cacheKeys
+	importing  map[crawl.Partition]*Import
+	keys       []xxh3.Uint128 // scratch of cacheKeys
+	candidates []candidate    // scratch of admit
 }
 
 // New opens the frontier in kv: it reads the states of the partitions, and no

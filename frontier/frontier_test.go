@@ -542,7 +542,7 @@ func TestFingerprintCollision(t *testing.T) {
 		pg := g.part(0)
 		for i, raw := range []string{"http://h1.p0.test/a", "http://h1.p0.test/b", "http://h1.p0.test/a"} {
 			l := link(raw)
-			c := candidate{pg: pg, fp: fp, found: pg.lookup(l.Target.URL, fp)}
+			c := candidate{pg: pg, fp: fp, found: new(pg.lookup(l.Target.URL, fp))}
 			if got, want := pg.admitOne(&l.Target, &c), []Admission{Added, Added, Known}[i]; got != want {
 				t.Errorf("%s: %v, want %v", raw, got, want)
 			}

@@ -155,6 +155,9 @@ func (pg *Part) Get(rel []byte) ([]byte, bool) {
 	return v, ok
 }
 
+// Scratch is an empty slice in which to make a relative key for one call of Get, Set, Del or Written. None of them keeps it.
+func (pg *Part) Scratch() []byte { return pg.Group.Writer.scratch[:0] }
+
 // write puts an entry aside for the commit.
 func (pg *Part) write(rel string, value []byte) {
 	if pg.over == nil {
@@ -209,7 +212,7 @@ func (pg *Part) hostValue(h crawl.Host) ([]byte, bool) {
 	if fl := pg.Live.Filter; fl != nil && !fl.Maybe(layout.FingerprintOf(string(h))) {
 		return nil, false
 	}
-	rel := layout.AppendHost(nil, layout.TableHosts, h)
+	rel := layout.AppendHost(pg.Scratch(), layout.TableHosts, h)
 	if v, ok := pg.cachedHost(rel, h); ok {
 		return v, true
 	}
@@ -249,6 +252,9 @@ func (pg *Part) QueuedNews(h crawl.Host, band crawl.Band) {
 	}
 }
 
+// awake is the value of an entry of the wake index.
+var awake = []byte{layout.FormatVersion}
+
 // writeHosts puts the changed hosts, and what follows from them for the wake
 // index, into the group: a host has queued URLs exactly when it has one entry
 // there.
@@ -263,17 +269,17 @@ func (pg *Part) writeHosts() {
 			place = layout.WakeOf(band, &e.HostState)
 		}
 		if e.Awake && (!waits || place != e.Wake) {
-			pg.Del(layout.AppendWakeKey(nil, e.Wake, name))
+			pg.Del(layout.AppendWakeKey(pg.Scratch(), e.Wake, name))
 		}
 		if waits && (!e.Awake || place != e.Wake) {
-			pg.Set(layout.AppendWakeKey(nil, place, name), []byte{layout.FormatVersion})
+			pg.Set(layout.AppendWakeKey(pg.Scratch(), place, name), awake)
 		}
 		if !waits {
 			place = layout.WakePlace{}
 		}
 		e.Awake, e.Wake = waits, place
 		value := layout.EncodeHost(&e.HostEntry)
-		pg.Set(layout.AppendHost(nil, layout.TableHosts, name), value)
+		pg.Set(layout.AppendHost(pg.Scratch(), layout.TableHosts, name), value)
 		pg.written = append(pg.written, writtenHost{name, value})
 		if e.absent {
 			e.absent = false
@@ -295,7 +301,9 @@ func (pg *Part) finish() (m crawl.Mutation) {
 		size += layout.PrefixLen + len(rel)
 	}
 	keys := make([]byte, 0, size)
-	pg.Group.entries = slices.Grow(pg.Group.entries, len(pg.over))
+	if pg.Mutated && len(pg.Live.Sinks) > 0 {
+		m.Entries = make([]storage.Entry, 0, len(pg.over))
+	}
 	for rel, v := range pg.over {
 		from := len(keys)
 		keys = append(layout.AppendPrefix(keys, pg.State.Partition, pg.State.Generation), rel...)
@@ -318,6 +326,7 @@ func (pg *Part) finish() (m crawl.Mutation) {
 func (g *Group) commit(full error) error {
 	mutations := make([]crawl.Mutation, len(g.order))
 	if g.err == nil {
+		g.entries = slices.Grow(g.entries, g.count)
 		for i, pg := range g.order {
 			mutations[i] = pg.finish()
 		}

@@ -100,7 +100,9 @@ type Writer struct {
 	parts map[crawl.Partition]*Partition
 	held  []*Request // that wait for space on the disk; as many as callers
 	Cache *filters.SeenCache
-	marks *recovery.HighWater // nil: none
+	// scratch is Part.Scratch; no key is longer.
+	scratch [MaxKeyBytes]byte
+	marks   *recovery.HighWater // nil: none
 	// PayloadRoom is what the filters of payloads may still take, in bytes.
 	PayloadRoom int64
 

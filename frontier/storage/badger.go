@@ -32,6 +32,9 @@ type BadgerOptions struct {
 	// BlockCacheBytes and IndexCacheBytes bound the caches of table blocks and
 	// indexes. 0 means 48 MiB and 24 MiB.
 	BlockCacheBytes, IndexCacheBytes int64
+	// BaseLevelBytes is the size of the level into which the newest tables go; each one below has ten times
+	// as much. 0 means 128 MiB: with Badger's 10, each entry is written once more on its way down.
+	BaseLevelBytes int64
 	// ValueLogBytes is the size of a file of Badger's value log. 0 means 64 MiB. Values
 	// stay in the tables, so one file is made, and stays empty.
 	ValueLogBytes int64
@@ -69,6 +72,7 @@ func (o *BadgerOptions) badger(dir string) badger.Options {
 		// A compaction holds a dozen tables in the making, uncompressed, and URLs
 		// compress four times: with 2 MiB tables that was 400 MB of memory.
 		WithBaseTableSize(1 << 20).
+		WithBaseLevelSize(or(o.BaseLevelBytes, 128<<20)).
 		WithNumCompactors(2).
 		WithBlockCacheSize(or(o.BlockCacheBytes, 48<<20)).
 		WithIndexCacheSize(or(o.IndexCacheBytes, 24<<20)).
@@ -232,12 +236,14 @@ func (b *badgerKV) WriteReserved(entries []Entry) error {
 func (b *badgerKV) commit(entries []Entry) error {
 	txn := b.db.NewTransaction(true)
 	defer txn.Discard()
-	for _, e := range entries {
+	sets := make([]badger.Entry, len(entries)) // one allocation for all
+	for i, e := range entries {
 		var err error
 		if len(e.Value) == 0 {
 			err = txn.Delete(e.Key)
 		} else {
-			err = txn.Set(e.Key, e.Value)
+			sets[i].Key, sets[i].Value = e.Key, e.Value
+			err = txn.SetEntry(&sets[i])
 		}
 		if errors.Is(err, badger.ErrTxnTooBig) {
 			return fmt.Errorf("%w: %d entries: %w", ErrTooBig, len(entries), err)

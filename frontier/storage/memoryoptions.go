@@ -9,6 +9,7 @@ func OptionsFor(memory int64, sync bool, log *slog.Logger) BadgerOptions {
 	o := BadgerOptions{Sync: sync, Logger: log}
 	if memory < 512<<20 {
 		o.MemTableBytes = 16 << 20
+		o.BaseLevelBytes = 10 << 20 // so that a compaction into it takes less at once
 		o.BlockCacheBytes, o.IndexCacheBytes = memory/16, memory/32
 	}
 	return o
