@@ -39,7 +39,7 @@ type Options struct {
 	NoIndex bool
 	// SyncEach makes Put return only when the record has reached the disk.
 	SyncEach bool
-	// Encoders bounds the captures that are compressed or written at once; each needs almost 1 MB,
+	// Encoders bounds the captures that are compressed or written at once; each needs some 1.2 MB,
 	// with Zstd about 3. Default: one per processor.
 	Encoders int
 	// Rand is the source of the record ids. Default: crypto/rand.

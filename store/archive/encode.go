@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/store/deflate"
 )
 
 const (
@@ -59,8 +60,9 @@ func (u recordID) append(b []byte) []byte {
 type encoder struct {
 	random io.Reader
 	z      compressor
-	plain  compressor // for records that are not worth compressing; it also makes members
-	dense  bool       // the block of the record being made is compressed already
+	short  *deflate.Encoder // of records of at most deflate.MaxInput bytes; nil: z makes them
+	plain  compressor       // for records that are not worth compressing; it also makes members
+	dense  bool             // the block of the record being made is compressed already
 	sum    hash.Hash
 	digest [20]byte // of the block
 	head   []byte   // of the record being made
@@ -75,7 +77,7 @@ type encoder struct {
 func newEncoder(random io.Reader, c Compression) *encoder {
 	e := &encoder{random: random, sum: sha1.New(), z: newCompressor(c)}
 	if e.plain = e.z; c == Gzip { // zstd is fast with small input anyway
-		e.plain = newPlain()
+		e.plain, e.short = newPlain(), new(deflate.Encoder)
 	}
 	return e
 }
@@ -254,12 +256,18 @@ func (e *encoder) end(block, more []byte) error {
 	e.head = append(appendDigest(append(e.head, "WARC-Block-Digest: "...), e.digest), "\r\n"...)
 	e.head = strconv.AppendInt(append(e.head, "Content-Length: "...), int64(len(block)+len(more)), 10)
 	e.head = append(e.head, "\r\n\r\n"...)
+	parts := [...][]byte{e.head, block, more, []byte("\r\n\r\n")}
+	size := len(e.head) + len(block) + len(more) + len(parts[3])
 	z := e.z
-	if e.dense || len(e.head)+len(block)+len(more) < plainBytes {
+	switch {
+	case e.dense || size < plainBytes:
 		z = e.plain
+	case e.short != nil && size <= deflate.MaxInput:
+		e.out = e.short.AppendMember(e.out, parts[:]...)
+		return nil
 	}
 	z.Reset(e)
-	for _, part := range [...][]byte{e.head, block, more, []byte("\r\n\r\n")} {
+	for _, part := range parts {
 		if _, err := z.Write(part); err != nil {
 			return fmt.Errorf("compress: %w", err)
 		}
