@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -28,11 +29,11 @@ var (
 	fillTime     = flag.Duration("fillmillions.time", 4*time.Hour, "when TestFillMillions adds nothing more")
 )
 
-// A URL of a host comes again after as many others as there are hosts; each has 50 in the end.
 const (
 	fillPartitions = 1024 // as a node has them
 	fillPace       = 10 * time.Millisecond
-	fillPerHost    = 50
+	fillRows       = 5      // how often a host gets new URLs
+	fillApart      = 20_000 // how many hosts begin between two of these times
 	fillBatch      = 1000
 	fillStep       = 1_000_000 // URLs for each line of the log
 	fillAnswers    = 1000      // hosts that are loaded after the restart
@@ -49,7 +50,7 @@ func TestFillMillions(t *testing.T) {
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	r := &millions{t: t, dir: dir, hosts: *fillMillions * fillStep / fillPerHost}
+	r := &millions{t: t, dir: dir}
 	stopped := r.housekeeping()
 	s := r.open()
 	var ps []crawl.Partition
@@ -71,10 +72,8 @@ func TestFillMillions(t *testing.T) {
 
 // millions is one run and what it found.
 type millions struct {
-	t     *testing.T
-	dir   string
-	hosts int
-	store *bigStore // while it is open; housekeeping syncs it
+	t   *testing.T
+	dir string
 
 	added                             int
 	began                             time.Time
@@ -83,7 +82,6 @@ type millions struct {
 	memory, disk                      int64 // at the end, after a stop
 	mostMemory                        int64
 	stopTime, opened, first, thousand time.Duration
-	restarted                         int64 // anonymous memory then
 }
 
 // fillLine is what a million cost.
@@ -145,7 +143,7 @@ func (r *millions) fill(s *bigStore) {
 	r.began = time.Now()
 	at, cpu, step, synced := r.began, cpuTime(os.Getpid()), 0, r.began
 	links := make([]crawl.Routed, 0, fillBatch)
-	for r.added < r.hosts*fillPerHost && ctx.Err() == nil {
+	for r.added < *fillMillions*fillStep && ctx.Err() == nil {
 		links = links[:0]
 		for i := r.added; i < r.added+fillBatch; i++ {
 			links = append(links, r.link(s, i, 1))
@@ -169,11 +167,18 @@ func (r *millions) fill(s *bigStore) {
 	r.took, r.used = time.Since(r.began), cpuTime(os.Getpid())
 }
 
-// link is the i-th URL. Those of a host come in rows, and its next row when all other hosts have had theirs.
+// link is the i-th URL. URLs of a host come in rows. Of five rows one begins a new host; the others are the second to the fifth of
+// hosts that began before, or of hosts of their own while there are none. So new and older hosts come in the same measure at any time.
 func (r *millions) link(s *bigStore, i, depth int) crawl.Routed {
 	row, in := i / *fillTogether, i%*fillTogether
-	host, page := row%r.hosts, row/r.hosts**fillTogether+in
-	return s.routed(fmt.Sprintf("https://www.site-%d.example/section-%d/page-%d.html", host, page%7, page), depth)
+	begun, again := row/fillRows, row%fillRows
+	host := begun - again*fillApart
+	name := fmt.Sprintf("www.site-%d.example", host)
+	if host < 0 {
+		name, again = fmt.Sprintf("www.early-%d-%d.example", begun, again), 0
+	}
+	page := again**fillTogether + in
+	return s.routed(fmt.Sprintf("https://%s/section-%d/page-%d.html", name, page%7, page), depth)
 }
 
 // note logs a step, with the cost of known URLs.
@@ -209,12 +214,34 @@ func (r *millions) end(s *bigStore) {
 	if seen := s.Totals().Seen; seen != int64(r.added) {
 		r.t.Errorf("%d URLs are known, %d were added", seen, r.added)
 	}
+	if r.added == 0 {
+		r.t.Fatal("no URL was added")
+	}
 	r.memory = rssAnon(os.Getpid())
 	at := time.Now()
-	s.close()
+	s.stop()
+	if err := <-s.over; err != nil {
+		r.t.Fatal(err)
+	}
+	if err := s.Close(); err != nil { // a node would exit now, and the next start read the logs
+		r.t.Log(err)
+	}
+	r.unlocked()
 	r.stopTime, r.disk = time.Since(at), r.bytes()
 	r.t.Logf("%d URLs, stopped in %v, %d bytes on disk each", r.added, r.stopTime, r.disk/int64(max(r.added, 1)))
 	runtime.GC()
+}
+
+// unlocked waits until the store has let go of its folder.
+func (r *millions) unlocked() {
+	dir, err := os.Open(filepath.Join(r.dir, "frontier"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer dir.Close()
+	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // restart opens the store again, and asks for the queues of many hosts.
@@ -236,9 +263,13 @@ func (r *millions) restart() {
 			r.first = time.Since(at)
 		}
 	}
-	r.thousand, r.restarted = time.Since(at), rssAnon(os.Getpid())
-	r.t.Logf("opened in %v, the first queue after %v, %d after %v", r.opened, r.first, fillAnswers, r.thousand)
-	s.close()
+	r.thousand = time.Since(at)
+	r.t.Logf("opened in %v, the first queue after %v, %d after %v; RssAnon %d MiB", r.opened, r.first, fillAnswers, r.thousand, rssAnon(os.Getpid())>>20)
+	s.stop()
+	if err := errors.Join(<-s.over, s.Close()); err != nil {
+		r.t.Log(err)
+	}
+	r.unlocked() // so that the folder can be removed
 }
 
 // report appends the row.
@@ -253,18 +284,19 @@ func (r *millions) report() {
 	slices.Sort(fresh)
 	slices.Sort(known)
 	middle := func(of []float64) float64 { return of[len(of)/2] }
-	appendResult(r.t, "fillmillions.md", fillMillionsHead, fmt.Sprintf("%d | %d | %d | %.0f s | %.0f | %.1f | %.1f (%.1f to %.1f) | %.1f (%.1f to %.1f) | %d | %d, %d | %.1f | %.2f, %.2f | %s |", r.added, r.hosts, *fillTogether,
+	r.t.Logf("the dearest million cost %.2f of the cheapest", fresh[len(fresh)-1]/max(fresh[0], 0.001))
+	appendResult(r.t, "fillmillions.md", fillMillionsHead, fmt.Sprintf("%d | %d | %.0f s | %.0f | %.1f | %.1f (%.1f to %.1f) | %.1f (%.1f to %.1f) | %d | %d, %d | %.1f | %.2f, %.2f | %s |", r.added, *fillTogether,
 		r.took.Seconds(), float64(r.added)/r.took.Seconds(), r.used.Seconds()*1e6/float64(r.added), middle(fresh), fresh[0], fresh[len(fresh)-1], middle(known), known[0], known[len(known)-1],
 		r.disk/int64(r.added), r.memory>>20, r.mostMemory>>20, r.stopTime.Seconds(), r.first.Seconds(), r.thousand.Seconds(), loadAverage()))
 }
 
 const fillMillionsHead = `# Millions of URLs in one frontier
 
-A frontier is opened as a node with default settings opens it, and filled with new URLs: some of a host in a row, as from one page, the next ones of that host when every other host has had as many, 50 a host in the end. With each million,
+A frontier is opened as a node with default settings opens it, and filled with new URLs: ten of a host in a row, as from one page, five times for each host, a million URLs apart. With each million,
 20,000 known ones, drawn at random, are offered again. The processor's time is all of the process's, the making of URLs included. Then the frontier stops, starts again, and loads the queues of hosts drawn at random. Appended by
 
     go test ./integration -count=1 -v -timeout 0 -run '^TestFillMillions$' -fillmillions 100
 
-| date | commit | URLs | hosts | in a row | time | URLs a second | us of the processor a URL, all | by million: a new one, median (least to most) | a known one | bytes on disk a URL | RssAnon at the end, at most, MiB | stop, s | from the start to the first queue, to a thousand, s | load |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
+| date | commit | URLs | in a row | time | URLs a second | us of the processor a URL, all | by million: a new one, median (least to most) | a known one | bytes on disk a URL | RssAnon at the end, at most, MiB | stop, s | from the start to the first queue, to a thousand, s | load |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
 `
