@@ -441,7 +441,7 @@ var table = []rule{
 	},
 	{
 		[]string{"node/report"}, []string{"config", "crawl", "dnscache", "frontier", "frontier/storage", "handoff", "membership", "metrics", "scheduler", "web/scope",
-			"node/breadth", "node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/egress", "node/finish", "node/heartbeat", "node/leases", "node/links", "node/outputs", "node/resources", "node/revisits", "node/sinks", "node/status", "node/transfer", "node/uploads"},
+			"node/breadth", "node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/egress", "node/finish", "node/heartbeat", "node/leases", "node/links", "node/outputs", "node/resources", "node/revisits", "node/sinks", "node/status", "node/transfer", "node/uploads", "peer"},
 		"it reads every part of a node for its status and its metrics, and changes none",
 	},
 	{

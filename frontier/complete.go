@@ -125,7 +125,7 @@ func (pg part) links(own, outbox []crawl.Routed) {
 // of theirs may be elsewhere, and know of the links later than the page's knows that it
 // is done: the page's outbox goes with it.
 func (pg part) apart(own []crawl.Routed) (with, aside []crawl.Routed) {
-	if len(pg.Live.Sinks) == 0 {
+	if p := pg.State.Partition; len(pg.Live.Sinks) == 0 || !slices.ContainsFunc(own, func(l crawl.Routed) bool { return l.Partition != p }) {
 		return own, nil
 	}
 	for _, l := range own {

@@ -33,6 +33,9 @@ type Sample struct {
 	LinksFound int64
 	Links      Counts
 
+	// Messages between nodes over the connections that this one has opened, by method.
+	PeerCalls, PeerBytes Counts
+
 	DNS        DNS
 	DNSLatency Histogram
 

@@ -183,6 +183,8 @@ func groups() []group {
 		{"fetch_errors_total", "Failed requests, by category.", "category", counter, func(s *Sample) Counts { return s.Errors }},
 		{"urls_skipped_total", "URLs not queued or not fetched, by reason.", "reason", counter, func(s *Sample) Counts { return s.Skipped }},
 		{"links_total", "Links that passed the rules, by route.", "route", counter, func(s *Sample) Counts { return s.Links }},
+		{"peer_calls_total", "Messages sent to other nodes, by method: calls, and the messages of streams. Without gossip.", "method", counter, func(s *Sample) Counts { return s.PeerCalls }},
+		{"peer_bytes_total", "Bytes of these messages and of the answers, by method, without headers.", "method", counter, func(s *Sample) Counts { return s.PeerBytes }},
 		{"queued_urls", "Queued URLs in the partitions that this node holds, by band; band 0 is fetched first.", "band", gauge, func(s *Sample) Counts { return s.Queued }},
 		{"hosts", "Hosts in memory by state.", "state", gauge, func(s *Sample) Counts { return s.Hosts }},
 		{"partitions", "Partitions by the node's role.", "role", gauge, func(s *Sample) Counts { return s.Partitions }},

@@ -175,6 +175,6 @@
 //	gossip packets           500 a second and sender, 5,000 in all; dropped
 //
 // Loops without a signal look again: heartbeats, the outbox, and the fetchers' load for revisits after 1 s, rounds at the end after
-// 250 ms, the sync to disk after 1 s. Commits, and questions about contents, gather for 10 ms
-// (decision 0163).
+// 250 ms, the sync to disk after 1 s. Commits gather for 10 ms,
+// questions about contents for 15 ms, both for longer with more members (decisions 0163, 0313).
 package node

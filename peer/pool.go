@@ -31,6 +31,9 @@ const (
 const (
 	// maxMessageBytes bounds every message in both directions.
 	maxMessageBytes = 8 << 20
+	// streamWindow and connWindow are how many bytes of a stream, and of a connection, may be on their way and not read. They
+	// are fixed: gRPC measures for others with a ping and its answer for each message of a quiet connection.
+	streamWindow, connWindow = 1 << 20, 4 << 20
 	// callTimeout bounds a unary call whose caller set no earlier deadline.
 	callTimeout = 5 * time.Second
 )
@@ -73,6 +76,8 @@ type Pool struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
+	meters meters
+
 	mu       sync.Mutex // guards the rest
 	conns    map[Target]*conn
 	seed     *rand.Rand
@@ -102,7 +107,7 @@ func NewPool(o PoolOptions) *Pool {
 	if seed == nil {
 		seed = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	return &Pool{opts: o, ctx: ctx, stop: stop, conns: map[Target]*conn{}, seed: seed}
+	return &Pool{opts: o, ctx: ctx, stop: stop, meters: newMeters(), conns: map[Target]*conn{}, seed: seed}
 }
 
 // Close ends every stream and connection and waits for their goroutines.
@@ -256,6 +261,8 @@ func (c *conn) dialOptions() []grpc.DialOption {
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return c.dial(ctx) }),
 		grpc.WithUnaryInterceptor(c.unary),
 		grpc.WithStreamInterceptor(c.stream),
+		grpc.WithInitialWindowSize(streamWindow),
+		grpc.WithInitialConnWindowSize(connWindow),
 	}
 }
 

@@ -113,6 +113,8 @@ func NewServer(o ServerOptions) *Server {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
 		grpc.UnaryInterceptor(s.checkUnary),
 		grpc.StreamInterceptor(s.checkStream),
+		grpc.InitialWindowSize(streamWindow),
+		grpc.InitialConnWindowSize(connWindow),
 	}
 	s.grpc = grpc.NewServer(opts...)
 	RegisterPeerServer(s.grpc, service{server: s})

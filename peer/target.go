@@ -97,13 +97,13 @@ func (s *Server) identify(md metadata.MD, method, from string) error {
 func (c *conn) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	var header metadata.MD
 	var at grpcpeer.Peer
-	err := invoke(ctx, method, req, reply, cc, append(opts, grpc.Header(&header), grpc.Peer(&at))...)
+	err := invoke(ctx, method, req, reply, cc, append(opts, grpc.Header(&header), grpc.Peer(&at), c.pool.meters[method].option)...)
 	return c.verify(method, header, &at, err)
 }
 
 // stream is the client's interceptor of streams.
 func (c *conn) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	s, err := open(ctx, desc, cc, method, opts...)
+	s, err := open(ctx, desc, cc, method, append(opts, c.pool.meters[method].option)...)
 	if err != nil {
 		return nil, err
 	}

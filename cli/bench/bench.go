@@ -64,7 +64,8 @@ type measurement struct {
 	Resumed     int `json:"tls_resumed"`
 	HTTP2       int `json:"http2_requests"`
 
-	Probe *probeResult `json:"probe,omitempty"`
+	Traffic *traffic     `json:"between_nodes,omitempty"` // nil with one node
+	Probe   *probeResult `json:"probe,omitempty"`
 }
 
 // text is the result in a line or two.
@@ -76,6 +77,9 @@ func (r *measurement) text() string {
 	fmt.Fprintf(&b, "; a page: %.1f links, %.2f forwarded, %.2f not forwarded again; %d connections", r.LinksPerPage, r.ForwardedPerPage, r.SuppressedPerPage, r.Connections)
 	if r.Handshakes+r.Resumed > 0 {
 		fmt.Fprintf(&b, ", %d full and %d resumed handshakes, %d requests over HTTP/2", r.Handshakes, r.Resumed, r.HTTP2)
+	}
+	if r.Traffic != nil {
+		b.WriteString("; " + r.Traffic.text())
 	}
 	if r.Probe != nil {
 		b.WriteString("; " + r.Probe.text())

@@ -204,6 +204,13 @@ func (b *run) crawl(ctx context.Context) (measurement, error) {
 	result.Pages, result.Seconds, result.PagesPerSecond = int64(pages), took.Seconds(), pages/took.Seconds()
 	result.CPUMicrosPerPage = (after.cpu - before.cpu) * 1e6 / pages
 	result.AllocationsPerPage = (after.mallocs - before.mallocs) / pages
+	if len(b.nodes) > 1 {
+		result.Traffic = &traffic{}
+		for i := range b.nodes {
+			result.Traffic.add(after.expositions[i], 1/pages)
+			result.Traffic.add(before.expositions[i], -1/pages)
+		}
+	}
 	result.LinksPerPage = float64(st.Links.Found) / pages
 	result.ForwardedPerPage, result.SuppressedPerPage = float64(st.Links.Forwarded)/pages, float64(st.Links.SuppressedBySentCache)/pages
 	return result, nil
@@ -264,7 +271,10 @@ func steadyRate(seen []progressPoint) float64 {
 
 // figures are what the nodes' processes say of themselves in their metrics,
 // summed.
-type figures struct{ cpu, mallocs float64 }
+type figures struct {
+	cpu, mallocs float64
+	expositions  [][]byte
+}
 
 func (b *run) figures(ctx context.Context) (figures, error) {
 	var sum figures
@@ -280,6 +290,7 @@ func (b *run) figures(ctx context.Context) (figures, error) {
 			}
 			*into += value
 		}
+		sum.expositions = append(sum.expositions, text)
 	}
 	return sum, nil
 }

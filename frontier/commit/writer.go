@@ -141,7 +141,7 @@ func (w *Writer) pace() time.Duration {
 	if w.O.Members == nil {
 		return pace
 	}
-	return min(pace+pace/5*time.Duration(max(w.O.Members()-1, 0)), pace*5/2)
+	return min(pace+pace/2*time.Duration(max(w.O.Members()-1, 0)), pace*9/2)
 }
 
 // MaxGroup bounds the requests that are taken at once.

@@ -18,7 +18,7 @@ const (
 	// gatherFor is how long questions and notes are collected for a call, for each member that there are calls to, and
 	// at most gatherMost; in addition to those that come during the previous call. A page asks up to five members; only
 	// its own worker waits. More members have fewer of a node's questions each, so without that a call would have one or two.
-	gatherFor, gatherMost = 10 * time.Millisecond, 50 * time.Millisecond
+	gatherFor, gatherMost = 15 * time.Millisecond, 80 * time.Millisecond
 	// callTimeout ends a call; restAfter is the pause for a member after a failed call.
 	callTimeout = 2 * time.Second
 	restAfter   = time.Second

@@ -22,7 +22,15 @@ type Completer struct {
 	outbox  *Sender
 	visits  Visits
 	results Results
-	routed  sync.Pool // of *[]crawl.Routed: memory for the links of a page
+	found   sync.Pool // of *foundLinks: memory for the links of a page
+}
+
+// foundLinks are the links of a page, by where they go. Pages of a cluster have some of each, and a link has two hundred bytes,
+// so the memory is used again.
+type foundLinks struct {
+	all    []crawl.Routed // then those of the page's own partition, in its front
+	beside []crawl.Routed // of other partitions that are held here
+	away   []crawl.Routed // of other nodes
 }
 
 // maxRouted bounds the links whose memory is kept.
@@ -61,18 +69,18 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 	if err != nil {
 		return err // the item stays queued: it has not failed without its record
 	}
-	buf, _ := k.routed.Get().(*[]crawl.Routed)
+	buf, _ := k.found.Get().(*foundLinks)
 	if buf == nil {
-		buf = new([]crawl.Routed)
+		buf = &foundLinks{}
 	}
-	links := k.router.appendRouted(slices.Grow((*buf)[:0], len(o.Targets)), o.Targets)
-	if *buf = links; cap(links) <= maxRouted {
-		defer k.routed.Put(buf) // neither the store nor a peer keeps links
+	links := k.router.appendRouted(slices.Grow(buf.all[:0], len(o.Targets)), o.Targets)
+	if buf.all = links; cap(links) <= maxRouted {
+		defer k.found.Put(buf) // neither the store nor a peer keeps links
 	}
 	if opts.Cites != nil {
 		c.Cites = opts.Cites(&v, &o, links)
 	}
-	c.Own, c.Outbox = k.shareOut(ctx, v, links)
+	c.Own, c.Outbox = k.shareOut(ctx, v, buf)
 	c.Outbox = append(c.Outbox, k.router.Route(o.Unjudged)...)
 	if opts.Weigh != nil && o.Kind == crawl.Fetched {
 		if c.Weight, err = opts.Weigh(v.Partition, v.Item.URL); err != nil {
@@ -118,53 +126,56 @@ func (k *Completer) logVisit(ctx context.Context, v crawl.Visit, o *crawl.Outcom
 }
 
 // shareOut splits a page's links into those that go into its transaction and those that no node has
-// acknowledged.
-func (k *Completer) shareOut(ctx context.Context, v crawl.Visit, links []crawl.Routed) (own, unacked []crawl.Routed) {
+// acknowledged. It writes over the page's links.
+func (k *Completer) shareOut(ctx context.Context, v crawl.Visit, buf *foundLinks) (own, unacked []crawl.Routed) {
 	r := k.router
-	own, foreign := r.split(links)
-	r.local.Add(int64(len(own)))
-	fresh := foreign[:0]
-	for _, l := range foreign {
-		if !l.Target.Again && l.Target.Claimed.IsZero() && r.sent.Has(sentKey(&l.Target)) {
-			r.suppressed.Add(1)
-			continue
-		}
-		fresh = append(fresh, l)
-	}
 	// A node without replicas copies nothing. If that changes before the page is written, the
 	// frontier notices and uses the outbox.
 	copied := r.opts.Holdings.Replicated()
-	if !copied && len(fresh) == 0 {
+	own = k.divide(buf, copied, v.Partition)
+	r.local.Add(int64(len(own) + len(buf.beside)))
+	if len(buf.beside)+len(buf.away) == 0 {
 		return own, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
-	var aside []crawl.Routed
-	if copied {
-		own, aside = k.storeAside(ctx, v, own)
+	return own, append(k.storeAside(ctx, buf.beside), r.forward(ctx, buf.away).Left...)
+}
+
+// divide sorts the links of a page of partition p. It returns those for the page's transaction: of p, and without copies those
+// of all partitions that are held here. Links that their holders have acknowledged recently are left out.
+func (k *Completer) divide(buf *foundLinks, copied bool, p crawl.Partition) (own []crawl.Routed) {
+	r := k.router
+	own, buf.beside, buf.away = buf.all[:0], buf.beside[:0], buf.away[:0]
+	for i := range buf.all {
+		l := &buf.all[i]
+		switch {
+		case !r.opts.Holdings.Holds(l.Partition):
+			if !l.Target.Again && l.Target.Claimed.IsZero() && r.sent.Has(sentKey(&l.Target)) {
+				r.suppressed.Add(1)
+				continue
+			}
+			buf.away = append(buf.away, *l)
+		case copied && l.Partition != p:
+			buf.beside = append(buf.beside, *l)
+		default:
+			own = append(own, *l) // no link that was not read yet is written over
+		}
 	}
-	return own, append(aside, r.forward(ctx, fresh).Left...)
+	return own
 }
 
 // storeAside stores the links to this node's other partitions. Those have other replicas than the
 // page. If the links were only in the page's transaction, the page could be copied to its replica
 // as done, and this node could fail before the replicas of the links have them (invariant I3).
 // Links that are not acknowledged go into the page's outbox.
-func (k *Completer) storeAside(ctx context.Context, v crawl.Visit, own []crawl.Routed) (same, unacked []crawl.Routed) {
-	var others []crawl.Routed
-	for _, l := range own {
-		if l.Partition == v.Partition {
-			same = append(same, l)
-		} else {
-			others = append(others, l)
-		}
-	}
+func (k *Completer) storeAside(ctx context.Context, others []crawl.Routed) (unacked []crawl.Routed) {
 	if len(others) == 0 {
-		return same, nil
+		return nil
 	}
 	s, err := k.router.storeOwn(ctx, others)
 	if err != nil {
-		return same, others // the store has failed, or the time is up: Complete will return the error
+		return slices.Clip(others) // the store has failed, or the time is up: Complete will return the error
 	}
-	return same, s.Left
+	return slices.Clip(s.Left)
 }

@@ -138,6 +138,36 @@ func TestCompleteStoresNothing(t *testing.T) {
 	}
 }
 
+// TestCompleteManyKindsInTheSameMemory completes pages whose links go to other partitions, here and away, one after the other.
+func TestCompleteManyKindsInTheSameMemory(t *testing.T) {
+	t.Parallel()
+	page, beside, away := linkTo(t, "http://page.test/"), linkTo(t, "http://aside.test/"), linkTo(t, "http://foreign.test/")
+	a := &around{held: map[crawl.Partition]bool{page.Partition: true, beside.Partition: true}, says: map[crawl.Partition]crawl.NodeID{away.Partition: "b"}}
+	k, _ := completer(a)
+	for i, n := range []int{5, 2, 9, 1} {
+		o, want := crawl.Outcome{Kind: crawl.Fetched}, [3][]string{}
+		for j := range 3 * n {
+			l := linkTo(t, fmt.Sprintf("http://%s.test/%d/%d", []string{"foreign", "page", "aside"}[j%3], i, j))
+			l.Target.Again, l.Target.Claimed = false, time.Time{}
+			o.Targets, want[j%3] = append(o.Targets, l.Target), append(want[j%3], l.Target.URL.String())
+		}
+		a.stored = nil
+		if err := k.Complete(t.Context(), visitOf(page), o); err != nil {
+			t.Fatal(err)
+		}
+		var own []string
+		for _, l := range a.done.Own {
+			own = append(own, l.Target.URL.String())
+		}
+		if !slices.Equal(own, want[1]) || !slices.Equal(a.stored, want[2]) || len(a.done.Outbox) > 0 {
+			t.Errorf("page %d: own %q, want %q; stored %q, want %q; outbox %d", i, own, want[1], a.stored, want[2], len(a.done.Outbox))
+		}
+		if c := k.router.Counts(); c.Forwarded != int64([]int{5, 7, 16, 17}[i]) {
+			t.Errorf("page %d: %+v", i, c)
+		}
+	}
+}
+
 // TestCompletePagesInTheSameMemory completes pages with more and fewer links one after the other: each has its own.
 func TestCompletePagesInTheSameMemory(t *testing.T) {
 	t.Parallel()

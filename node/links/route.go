@@ -164,6 +164,9 @@ func (r *Router) forward(ctx context.Context, foreign []crawl.Routed) Result {
 	if len(foreign) == 0 {
 		return sum
 	}
+	if to := r.Holder(foreign[0].Partition); len(foreign) == 1 && to != "" && to != r.opts.Self {
+		return r.forwardTo(ctx, to, foreign) // most pages that have any
+	}
 	byPeer := map[crawl.NodeID][]crawl.Routed{}
 	for _, l := range foreign {
 		to := r.Holder(l.Partition)

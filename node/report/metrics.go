@@ -76,6 +76,10 @@ func (r *Reporter) Metrics() metrics.Sample {
 		s.Upload = metrics.Upload{Queued: &u.QueuedFiles, Bytes: &u.BytesTotal, Behind: &u.BehindSeconds, Failed: u.FailedTotal}
 	}
 	r.sampleRender(&s)
+	s.PeerCalls, s.PeerBytes = metrics.Counts{}, metrics.Counts{}
+	for method, t := range r.Traffic() {
+		s.PeerCalls[method], s.PeerBytes[method] = t.Calls, t.Bytes
+	}
 	if d, moves := r.Node.Engine(); d != nil {
 		m, f, h := moves.Status(), transfer.FiguresOf(moves, r.Front), d.Counts()
 		s.InFlight = int64(d.Busy())

@@ -24,6 +24,7 @@ import (
 	"crawlnode/node/revisits"
 	"crawlnode/node/sinks"
 	"crawlnode/node/status"
+	"crawlnode/peer"
 )
 
 // Node is what a report asks the node itself. Its methods read memory.
@@ -100,7 +101,8 @@ type Options struct {
 	Stalls    *disk.Stalls
 	Sinks     *sinks.Set
 	Timings   Timings
-	Breadth   *breadth.Breadth // of the fetchers
+	Breadth   *breadth.Breadth               // of the fetchers
+	Traffic   func() map[string]peer.Traffic // with other nodes, by method
 	// Processors is the processors' time used so far, as resources.ProcessorTime returns it.
 	Processors func() (own, busy, all int64)
 }
