@@ -103,7 +103,7 @@ func (r *millions) open() *bigStore {
 		r.t.Fatal(err)
 	}
 	f, err := frontier.New(kv, frontier.Options{BloomDir: bloom, HighWater: filepath.Join(r.dir, "highwater"), Machine: storage.MachineRun(),
-		PayloadFilterBytes: memory / 32, CacheEntries: int(memory >> 10), CommitPace: fillPace, OnQueued: func([]frontier.QueuedHost) {}})
+		PayloadFilterBytes: memory / 32, CacheEntries: int(memory >> 9), CommitPace: fillPace, OnQueued: func([]frontier.QueuedHost) {}})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -128,8 +128,8 @@ func Open(o Options) (_ *Node, err error) {
 }
 
 // seenEntryShare is how many bytes of --memory stand for one known URL in the cache,
-// which takes 16: a million at a gibibyte, and not more beyond.
-const seenEntryShare = 1 << 10
+// which takes 8: two million at a gibibyte, and not more beyond.
+const seenEntryShare = 1 << 9
 
 // commitPace is how long links, completions and mutations gather for one commit; an
 // answer to another node comes so much later at most, at the holder and at a replica.

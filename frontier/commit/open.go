@@ -33,7 +33,7 @@ type Options struct {
 	// means 32 MiB, less than 0 none.
 	PayloadFilterBytes int64
 	// CacheEntries is the number of URLs known to be seen that are kept in
-	// memory, at 16 bytes each. 0 means 1,048,576.
+	// memory, at 8 bytes each. 0 means 2,097,152.
 	CacheEntries int
 	// BloomDir is where the filters are saved at a clean stop. "" means
 	// nowhere: they are rebuilt after each start.
@@ -131,7 +131,7 @@ func Open(kv storage.KV, o Options) (*Writer, error) {
 	f.O.Logger = f.log
 	f.PayloadRoom = cmp.Or(f.O.PayloadFilterBytes, filters.DefaultPayloadFilters)
 	if f.O.CacheEntries == 0 {
-		f.O.CacheEntries = 1 << 20
+		f.O.CacheEntries = 1 << 21
 	}
 	var secret [8]byte
 	_, _ = rand.Read(secret[:]) // it never fails

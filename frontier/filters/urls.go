@@ -3,6 +3,7 @@ package filters
 import (
 	"context"
 	"math/bits"
+	"slices"
 
 	"github.com/bits-and-blooms/bloom/v3"
 	"github.com/zeebo/xxh3"
@@ -13,24 +14,25 @@ import (
 	"crawlnode/frontier/storage"
 )
 
-// SeenCache remembers URLs whose record exists. It holds hashes with a secret
-// seed, so that nobody can craft URLs that collide in it. A bucket has four slots,
-// and the oldest hash is evicted. A zero slot is empty.
+// SeenCache remembers URLs whose record exists. It holds halves of hashes with a secret
+// seed, so that nobody can craft URLs that collide in it; the other half says in which
+// bucket. So two URLs are taken for one by chance in 2^61 look-ups at the earliest. A bucket
+// is a line of the processor's cache, with eight slots: the oldest hash is evicted. A zero slot is empty.
 type SeenCache struct {
-	slots  []xxh3.Uint128
+	slots  []uint64
 	mask   uint64 // number of buckets - 1
 	Secret uint64
 }
 
-const bucketSize = 4
+const bucketSize = 8
 
-// NewSeenCache returns a cache of about n entries of 16 bytes.
+// NewSeenCache returns a cache of about n entries of 8 bytes.
 func NewSeenCache(n int, secret uint64) *SeenCache {
 	buckets := uint64(1)
 	for buckets*bucketSize < uint64(max(n, bucketSize)) {
 		buckets <<= 1
 	}
-	return &SeenCache{slots: make([]xxh3.Uint128, buckets*bucketSize), mask: buckets - 1, Secret: secret}
+	return &SeenCache{slots: make([]uint64, buckets*bucketSize), mask: buckets - 1, Secret: secret}
 }
 
 // Key hashes a URL of one generation of a partition, so nothing is known of a partition
@@ -40,19 +42,13 @@ func (c *SeenCache) Key(g layout.Generation, url string) xxh3.Uint128 {
 	return xxh3.HashString128Seed(url, seed)
 }
 
-func (c *SeenCache) bucket(k xxh3.Uint128) []xxh3.Uint128 {
-	i := (k.Lo & c.mask) * bucketSize
-	return c.slots[i : i+bucketSize : i+bucketSize]
+func (c *SeenCache) bucket(k xxh3.Uint128) *[bucketSize]uint64 {
+	return (*[bucketSize]uint64)(c.slots[(k.Lo&c.mask)*bucketSize:])
 }
 
 // Has reports whether the cache has the key.
 func (c *SeenCache) Has(k xxh3.Uint128) bool {
-	for _, s := range c.bucket(k) {
-		if s == k {
-			return true
-		}
-	}
-	return false
+	return k.Hi != 0 && slices.Contains(c.bucket(k)[:], k.Hi)
 }
 
 // Add puts a key into the cache, and may evict another one.
@@ -61,8 +57,8 @@ func (c *SeenCache) Add(k xxh3.Uint128) {
 		return
 	}
 	b := c.bucket(k)
-	copy(b[1:], b)
-	b[0] = k
+	copy(b[1:], b[:])
+	b[0] = k.Hi
 }
 
 // The filters' size: 9.6 bits a URL or host at the capacity, which is half as much
