@@ -16,7 +16,7 @@ import (
 
 // SeenCache remembers URLs whose record exists. It holds halves of hashes with a secret
 // seed, so that nobody can craft URLs that collide in it; the other half says in which
-// bucket. So two URLs are taken for one by chance in 2^61 look-ups at the earliest. A bucket
+// bucket. So two URLs are taken for one by chance once in 2^61 look-ups. A bucket
 // is a line of the processor's cache, with eight slots: the oldest hash is evicted. A zero slot is empty.
 type SeenCache struct {
 	slots  []uint64
