@@ -86,7 +86,7 @@ func (e *Encoder) search() (rest int) {
 	for s := 1; ; {
 		// Two of three positions are looked at, fewer the further the last match is. What is skipped is found when the match is
 		// extended to the front.
-		from := 0
+		var from int
 		word := binary.LittleEndian.Uint64(src[s:])
 		for {
 			next := s + 2 + (s-rest)>>5
