@@ -160,7 +160,7 @@ func (n *Node) openStores(kv storage.KV) (err error) {
 	clock, machine := n.network.TimeSource()
 	n.front, err = frontier.New(n.kv, frontier.Options{Clock: clock, Machine: machine, BloomDir: bloom, HighWater: marks, PayloadFilterBytes: int64(n.cfg.Memory) / 32,
 		CacheEntries: int(min(n.cfg.Memory, 1<<30) / seenEntryShare),
-		CommitPace:   commitPace, Members: func() int { return len(n.memberIDs()) }, OnQueued: n.noteQueued, OnCommit: func(took time.Duration) { n.heap.Work(); n.timings.Commit.Observe(took) }, Logger: n.log})
+		CommitPace:   commitPace, Members: func() int { return len(n.memberIDs()) }, OnQueued: n.noteQueued, BeforeCommit: func() error { return n.outputs.Flush() }, OnCommit: func(took time.Duration) { n.heap.Work(); n.timings.Commit.Observe(took) }, Logger: n.log})
 	if err != nil {
 		return transfer.CannotOpen(n.dir, err)
 	}

@@ -1,8 +1,10 @@
 package commit
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -28,6 +30,7 @@ type Group struct {
 	err     error    // the first failure to read the store
 	after   []func() // called once the group is committed
 	Sets    map[crawl.Partition]layout.SetRecord
+	small   bool // all requests are: none completes a page
 }
 
 // Part is one partition in a group.
@@ -56,7 +59,7 @@ type Host struct {
 }
 
 func newGroup(w *Writer) *Group {
-	return &Group{Writer: w, Now: w.moment(), parts: map[crawl.Partition]*Part{}}
+	return &Group{Writer: w, Now: w.moment(), parts: map[crawl.Partition]*Part{}, small: true}
 }
 
 // hasRoom reports whether a request may join the group.
@@ -338,7 +341,7 @@ func (g *Group) commit(full error) error {
 		return g.err
 	}
 	if len(g.entries) > 0 {
-		if err := g.Writer.writing.during(func() error { return g.Writer.write(g.entries, full) }); err != nil {
+		if err := g.Writer.writing.during(func() error { return g.write(full) }); err != nil {
 			return err
 		}
 	}
@@ -356,6 +359,18 @@ func (g *Group) commit(full error) error {
 	g.publishMetas()
 	g.announce()
 	return nil
+}
+
+// write writes the entries, and before them what has to be on the disk earlier.
+func (g *Group) write(full error) error {
+	if before := g.Writer.O.BeforeCommit; before != nil && !g.small {
+		if err := before(); errors.Is(err, syscall.ENOSPC) {
+			return fmt.Errorf("%w: %w", storage.ErrNoSpace, err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return g.Writer.write(g.entries, full)
 }
 
 // mark writes to the high-water file how far each changed partition has come.

@@ -201,6 +201,7 @@ func (w *Writer) work(rs []*Request) error {
 		g := newGroup(w)
 		n := 0
 		for n < len(rs) && (n == 0 || !rs[n].Solo && !rs[n-1].Solo && g.hasRoom(rs[n])) {
+			g.small = g.small && rs[n].Small
 			rs[n].err = rs[n].Apply(g)
 			n++
 		}

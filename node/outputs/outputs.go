@@ -21,6 +21,7 @@ import (
 type Archive interface {
 	Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error)
 	PutFailure(ctx context.Context, f crawl.Failure) error
+	Flush() error
 	Sync() error
 	Stats() archive.Stats
 	WriteRange(out io.Writer, r crawl.IndexRange) error
@@ -79,7 +80,7 @@ func (o *Outputs) openArchive() error {
 	path := o.o.Dir.Join("warc")
 	a, err := archive.Open(path, archive.Options{
 		Node: o.o.Node, MaxFileBytes: int64(o.o.Config.WARCSize), Compression: archive.Compression(o.o.Config.WARCCompression), Software: "crawlnode/" + o.o.Version, Info: o.info,
-		NoIndex: o.o.NoIndex,
+		NoIndex: o.o.NoIndex, Gather: o.gather(),
 		OnRepair: func(r archive.Repair) {
 			o.o.Log.Info("repaired an archive file that was not closed", "file", r.File, "kept_bytes", r.Kept,
 				"cut_bytes", r.Cut, "captures_indexed", r.Captures, "removed", r.Removed, "reason", r.Reason)
@@ -94,6 +95,27 @@ func (o *Outputs) openArchive() error {
 	}
 	o.archive = &patientArchive{Archive: a, hasSpace: o.o.Space.Has, running: o.o.Running}
 	return nil
+}
+
+// gatherBytes are the records that wait for a commit, or for more records: some twenty pages of the bench.
+const gatherBytes = 128 << 10
+
+// gather is how much of the archive may wait in memory until a commit needs it. Nothing may when lines of pages are derived: they name
+// records, and are written at once. The log of skipped URLs names none.
+func (o *Outputs) gather() int {
+	if len(o.o.Config.Derive)+len(o.o.Config.Sinks) > 0 {
+		return 0
+	}
+	return gatherBytes
+}
+
+// Flush writes what waits of the archive. It comes before a commit, so that no page is done without its record.
+func (o *Outputs) Flush() error {
+	err := o.archive.Flush()
+	if err == nil || disk.IsFull(err) {
+		return err
+	}
+	return datadir.Failed("write to the archive", err)
 }
 
 // openDerived opens what is derived, if anything is. The outputs are this node's own choice:

@@ -39,6 +39,9 @@ type Options struct {
 	NoIndex bool
 	// SyncEach makes Put return only when the record has reached the disk.
 	SyncEach bool
+	// Gather is how many bytes of records may wait in memory for Flush, Sync or more records, so that they share a write. 0: each
+	// Put and PutFailure writes.
+	Gather int
 	// Encoders bounds the captures that are compressed or written at once; each needs some 1.2 MB,
 	// with Zstd about 3. Default: one per processor.
 	Encoders int
@@ -136,8 +139,8 @@ func Open(dir string, o Options) (*Archive, error) {
 }
 
 // Put appends a capture and returns the position of its response record. It reads the capture's
-// slices until it returns. The record survives a crash of the process at once, and a crash of the
-// machine after the next Sync. An error is that of ctx or of a full disk (ENOSPC), which change
+// slices until it returns. The record survives a crash of the process at once, with Gather after the
+// next Flush, and a crash of the machine after the next Sync. An error is that of ctx or of a full disk (ENOSPC), which change
 // nothing, or it is final.
 func (a *Archive) Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error) {
 	if err := a.failure(); err != nil {
@@ -282,6 +285,24 @@ func (a *Archive) finish() error {
 	return nil
 }
 
+// Flush writes the records that wait in memory. When the disk is full (ENOSPC) they wait on.
+func (a *Archive) Flush() error {
+	a.writing <- struct{}{}
+	defer func() { <-a.writing }()
+	return a.flush()
+}
+
+// flush is Flush. The caller holds writing.
+func (a *Archive) flush() error {
+	if err := a.failure(); err != nil || a.file == nil {
+		return err
+	}
+	if err := a.file.flush(); err != nil {
+		return a.fail(err)
+	}
+	return nil
+}
+
 // Sync makes every earlier Put durable. Other Puts may run meanwhile. When the disk is full
 // (ENOSPC) it may be called again.
 func (a *Archive) Sync() error {
@@ -290,13 +311,13 @@ func (a *Archive) Sync() error {
 	a.writing <- struct{}{}
 	f, closed := a.file, a.closed
 	var lines []byte
-	unsynced := false
-	if f != nil {
+	unsynced, err := false, a.flush()
+	if f != nil && err == nil {
 		lines, unsynced = f.pending, f.unsynced
 		f.pending, f.unsynced = nil, false
 	}
 	<-a.writing
-	if err := a.failure(); err != nil {
+	if err != nil {
 		return err
 	}
 	if closed {
@@ -343,7 +364,7 @@ func (a *Archive) close() error {
 	}
 	err := a.finish()
 	if isFull(err) {
-		a.file.abandon() // as above; only index lines are missing, which the repair adds
+		a.file.abandon() // as above: index lines are missing, which the repair adds, and records that no Flush has written
 	}
 	return err
 }
@@ -407,6 +428,9 @@ func (None) Put(context.Context, crawl.Capture) (crawl.ArchiveRef, error) {
 
 // PutFailure stores nothing.
 func (None) PutFailure(context.Context, crawl.Failure) error { return nil }
+
+// Flush does nothing.
+func (None) Flush() error { return nil }
 
 // Sync does nothing.
 func (None) Sync() error { return nil }

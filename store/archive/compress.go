@@ -97,15 +97,6 @@ func isDense(c *crawl.Capture) bool {
 	return false
 }
 
-// newPlain makes gzip members with stored (uncompressed) contents.
-func newPlain() compressor {
-	z, err := gzip.NewWriterLevel(nil, gzip.NoCompression)
-	if err != nil {
-		panic("BUG: " + err.Error()) // the level is a constant
-	}
-	return z
-}
-
 // decompressor reads members of both kinds, one after the other, and reuses its memory.
 type decompressor struct {
 	gz    gzip.Reader

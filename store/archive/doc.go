@@ -20,7 +20,7 @@
 // has no file.
 //
 // Put compresses on the caller's goroutine, a few at a time, and then appends
-// all records of the capture in one write. Sync makes them durable: it
+// all records of the capture in one write, or with Gather to what waits for one: Flush writes that. Sync makes them durable: it
 // flushes the WARC file to the disk and only then writes the index lines of
 // the flushed captures. A caller must sync the archive before it marks a capture as done.
 // The repair depends on two invariants:
@@ -34,9 +34,9 @@
 // its final name. Open also sorts indexes that are not sorted yet, and rebuilds the index of a
 // finished file that has none.
 //
-// A gzip member of up to 64 KiB is made by package deflate in one call, a larger one by an encoder for streams.
+// Gzip members of up to 64 KiB, and those that are stored, are made by package deflate, larger ones by an encoder for streams.
 //
-// What is bounded: the window of a zstd frame (1 MiB written, 8 MiB read), compressions at once
+// What is bounded: records that wait (Gather), the window of a zstd frame (1 MiB written, 8 MiB read), compressions at once
 // (Encoders; Put waits), index lines in memory (1 MiB; Put then syncs itself), memory for sorting
 // (8 MiB, then runs on the disk) and indexes that wait for it (4; the turn of a file waits then).
 //

@@ -60,8 +60,7 @@ func (u recordID) append(b []byte) []byte {
 type encoder struct {
 	random io.Reader
 	z      compressor
-	short  *deflate.Encoder // of records of at most deflate.MaxInput bytes; nil: z makes them
-	plain  compressor       // for records that are not worth compressing; it also makes members
+	short  *deflate.Encoder // makes gzip members of at most deflate.MaxInput bytes; nil with zstd
 	dense  bool             // the block of the record being made is compressed already
 	sum    hash.Hash
 	digest [20]byte // of the block
@@ -76,8 +75,8 @@ type encoder struct {
 
 func newEncoder(random io.Reader, c Compression) *encoder {
 	e := &encoder{random: random, sum: sha1.New(), z: newCompressor(c)}
-	if e.plain = e.z; c == Gzip { // zstd is fast with small input anyway
-		e.plain, e.short = newPlain(), new(deflate.Encoder)
+	if c == Gzip {
+		e.short = new(deflate.Encoder)
 	}
 	return e
 }
@@ -258,21 +257,22 @@ func (e *encoder) end(block, more []byte) error {
 	e.head = append(e.head, "\r\n\r\n"...)
 	parts := [...][]byte{e.head, block, more, []byte("\r\n\r\n")}
 	size := len(e.head) + len(block) + len(more) + len(parts[3])
-	z := e.z
 	switch {
+	case e.short == nil: // zstd is fast with small input anyway
 	case e.dense || size < plainBytes:
-		z = e.plain
-	case e.short != nil && size <= deflate.MaxInput:
+		e.out = deflate.AppendStored(e.out, parts[:]...)
+		return nil
+	case size <= deflate.MaxInput:
 		e.out = e.short.AppendMember(e.out, parts[:]...)
 		return nil
 	}
-	z.Reset(e)
+	e.z.Reset(e)
 	for _, part := range parts {
-		if _, err := z.Write(part); err != nil {
+		if _, err := e.z.Write(part); err != nil {
 			return fmt.Errorf("compress: %w", err)
 		}
 	}
-	if err := z.Close(); err != nil {
+	if err := e.z.Close(); err != nil {
 		return fmt.Errorf("compress: %w", err)
 	}
 	return nil

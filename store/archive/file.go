@@ -30,6 +30,9 @@ type file struct {
 	// the unsynced captures.
 	unsynced bool
 	pending  []byte
+	// waiting are records behind those that are written, at most gather bytes of them. size counts them.
+	waiting []byte
+	gather  int
 }
 
 // create makes the next file with its warcinfo record. The caller holds writing.
@@ -87,7 +90,7 @@ func (f *file) start(e *encoder, now time.Time, o *Options) (err error) {
 	if err := f.append(e.out); err != nil {
 		return err
 	}
-	f.first = f.size
+	f.first, f.gather = f.size, o.Gather
 	return files.SyncDir(f.dir)
 }
 
@@ -97,23 +100,49 @@ func (f *file) isFullFor(n int, limit int64) bool {
 	return f.size > f.first && f.size+int64(n) > limit
 }
 
-// append writes b at the end. When the disk is full the file is unchanged. After any other error it
-// is unusable, and a partial write is cut off if the disk still allows it.
+// append adds b at the end: to what waits, or to the file when b is larger than what may wait. When the disk is full nothing is changed.
+// After any other error the file is unusable.
 func (f *file) append(b []byte) error {
+	if len(f.waiting)+len(b) > f.gather {
+		if err := f.flush(); err != nil {
+			return err
+		}
+	}
+	if len(b) <= f.gather {
+		f.waiting = append(f.waiting, b...)
+	} else if err := f.write(b, f.size); err != nil {
+		return err
+	}
+	f.size += int64(len(b))
+	f.unsynced = true
+	return nil
+}
+
+// flush writes what waits. When the disk is full it waits on.
+func (f *file) flush() error {
+	if len(f.waiting) == 0 {
+		return nil
+	}
+	if err := f.write(f.waiting, f.size-int64(len(f.waiting))); err != nil {
+		return err
+	}
+	f.waiting = f.waiting[:0]
+	return nil
+}
+
+// write writes b at the file's end, which is at size. A partial write is cut off if the disk still allows it.
+func (f *file) write(b []byte, size int64) error {
 	n, err := f.warc.Write(b)
 	if err == nil && n != len(b) {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
-		err = fmt.Errorf("write to %s at %d: %w", f.name, f.size, err)
-		if cut := f.warc.Truncate(f.size); cut != nil {
+		err = fmt.Errorf("write to %s at %d: %w", f.name, size, err)
+		if cut := f.warc.Truncate(size); cut != nil {
 			return final(errors.Join(err, cut))
 		}
-		return err
 	}
-	f.size += int64(n)
-	f.unsynced = true
-	return nil
+	return err
 }
 
 // sync flushes the file to the disk, and then writes the index lines of the flushed captures. When
@@ -131,7 +160,10 @@ func (f *file) sync(lines []byte) (rest []byte, err error) {
 // finish syncs the file and gives it its final name. When the disk is full it stays
 // open and usable.
 func (f *file) finish() error {
-	rest, err := f.sync(f.pending)
+	rest, err := f.pending, f.flush()
+	if err == nil {
+		rest, err = f.sync(f.pending)
+	}
 	if isFull(err) {
 		f.pending = rest
 		return err

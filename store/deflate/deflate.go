@@ -46,11 +46,54 @@ func (e *Encoder) AppendMember(dst []byte, parts ...[]byte) []byte {
 		}
 		e.src = append(e.src, p...)
 	}
-	// No name, no time; the fastest level, an unknown system.
-	dst = append(dst, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255)
-	dst = e.appendBlock(dst)
-	dst = binary.LittleEndian.AppendUint32(dst, crc32.ChecksumIEEE(e.src))
-	return binary.LittleEndian.AppendUint32(dst, uint32(len(e.src)))
+	dst = e.appendBlock(append(dst, head...))
+	return appendEnd(dst, crc32.ChecksumIEEE(e.src), len(e.src))
+}
+
+// head begins a member: no name, no time; the fastest level, an unknown system.
+const head = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
+
+func appendEnd(dst []byte, sum uint32, size int) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, sum)
+	return binary.LittleEndian.AppendUint32(dst, uint32(size))
+}
+
+// AppendStored appends a member whose contents, of any size, are the parts as they are.
+func AppendStored(dst []byte, parts ...[]byte) []byte {
+	dst = append(dst, head...)
+	size, sum := 0, uint32(0)
+	for _, p := range parts {
+		size += len(p)
+		sum = crc32.Update(sum, crc32.IEEETable, p)
+	}
+	return appendEnd(appendStored(dst, size, parts), sum, size)
+}
+
+// appendStored appends blocks with what the parts, of that size together, contain.
+func appendStored(dst []byte, size int, parts [][]byte) []byte {
+	room := min(size, MaxInput) // of the block
+	dst = appendStoredHead(dst, room, size)
+	for _, p := range parts {
+		for len(p) > 0 {
+			if room == 0 {
+				room = min(size, MaxInput)
+				dst = appendStoredHead(dst, room, size)
+			}
+			n := min(room, len(p))
+			dst = append(dst, p[:n]...)
+			p, room, size = p[n:], room-n, size-n
+		}
+	}
+	return dst
+}
+
+// appendStoredHead begins a block of n bytes of the size that are left.
+func appendStoredHead(dst []byte, n, size int) []byte {
+	last := byte(0)
+	if n == size {
+		last = 1
+	}
+	return append(dst, last, byte(n), byte(n>>8), ^byte(n), ^byte(n>>8))
 }
 
 // appendBlock appends the one block.
@@ -66,10 +109,7 @@ func (e *Encoder) appendBlock(dst []byte) []byte {
 	e.header.plan(&e.literals, &e.distances)
 	size := (3 + e.header.bits + e.literals.cost(lengthExtra[:], 257) + e.distances.cost(distanceExtra[:], 0) + 7) / 8
 	if size >= 5+len(e.src) {
-		dst = append(dst, 1)
-		dst = binary.LittleEndian.AppendUint16(dst, uint16(len(e.src)))
-		dst = binary.LittleEndian.AppendUint16(dst, ^uint16(len(e.src)))
-		return append(dst, e.src...)
+		return appendStored(dst, len(e.src), [][]byte{e.src})
 	}
 	return e.write(dst, size)
 }

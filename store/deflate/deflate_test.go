@@ -71,7 +71,17 @@ var readers = map[string]func(io.Reader) (io.Reader, error){
 func check(t *testing.T, e *Encoder, content []byte) []byte {
 	t.Helper()
 	third := len(content) / 3
-	member := e.AppendMember([]byte("before"), content[:third], nil, content[third:])
+	read(t, content, AppendStored([]byte("before"), content[:third], nil, content[third:]))
+	member := read(t, content, e.AppendMember([]byte("before"), content[:third], nil, content[third:]))
+	if most := len(content) + 23; len(member) > most { // what a stored block takes
+		t.Errorf("a member of %d bytes, at most %d are needed", len(member), most)
+	}
+	return member
+}
+
+// read reads the member and returns it.
+func read(t *testing.T, content, member []byte) []byte {
+	t.Helper()
 	if !bytes.HasPrefix(member, []byte("before")) {
 		t.Fatal("what was before the member is changed")
 	}
@@ -93,10 +103,16 @@ func check(t *testing.T, e *Encoder, content []byte) []byte {
 			t.Fatalf("%s leaves %d bytes", name, in.Buffered())
 		}
 	}
-	if most := len(content) + 23; len(member) > most { // what a stored block takes
-		t.Errorf("a member of %d bytes, at most %d are needed", len(member), most)
-	}
 	return member
+}
+
+// TestStored: contents of more than one block.
+func TestStored(t *testing.T) {
+	t.Parallel()
+	content := bytes.Repeat([]byte("abc"), MaxInput)
+	for _, size := range []int{MaxInput, MaxInput + 1, 2 * MaxInput, 3 * MaxInput} {
+		read(t, content[:size], AppendStored([]byte("before"), content[:1000], content[1000:size]))
+	}
 }
 
 // TestAppendMember: readers find the contents, with an encoder that is used again; the same contents make the same member.
