@@ -47,7 +47,6 @@ func TestBeforeCommit(t *testing.T) {
 	}
 	waits := make(chan error, 1)
 	go func() { waits <- add(ctx, "http://h1.p1.test/3") }()
-	before = calls.Load()
 	if err := f.Freeze(ctx, 1); err != nil {
 		t.Errorf("a small change: %v", err)
 	}
