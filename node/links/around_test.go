@@ -82,6 +82,9 @@ func (a *around) AckOutbox(_ context.Context, es []frontier.OutboxEntry) error {
 	return nil
 }
 
+// Totals counts the waiting links.
+func (a *around) Totals() crawl.Counters { return crawl.Counters{Outbox: int64(len(a.waiting))} }
+
 // Walk visits two partitions: one with all waiting links, and a mere copy.
 func (a *around) Walk(visit func(*frontier.Meta) bool) {
 	for _, state := range []frontier.State{frontier.Holder, frontier.Copy} {

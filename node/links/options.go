@@ -43,6 +43,8 @@ type Store interface {
 	Outbox(p crawl.Partition, after frontier.OutboxKey, limit int) ([]frontier.OutboxEntry, error)
 	AckOutbox(ctx context.Context, entries []frontier.OutboxEntry) error
 	Walk(visit func(*frontier.Meta) bool)
+	// Totals are the counters of all held partitions.
+	Totals() crawl.Counters
 }
 
 // Holdings reports which partitions this node holds, and how safe their content is. Before the node

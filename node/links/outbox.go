@@ -119,6 +119,9 @@ func (s *Sender) sweep(ctx context.Context) (sent, left int, err error) {
 // filled lists the held partitions whose outbox is not empty, in order. It is called each second,
 // and mostly there are none.
 func (s *Sender) filled() []crawl.Partition {
+	if s.router.opts.Store.Totals().Outbox == 0 {
+		return nil
+	}
 	var ps []crawl.Partition
 	s.router.opts.Store.Walk(func(m *frontier.Meta) bool {
 		if m.State == frontier.Holder && m.Counters.Outbox > 0 {

@@ -3,6 +3,7 @@ package resources
 import (
 	"os"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 )
@@ -26,10 +27,8 @@ var ordinarySlack = sync.OnceValue(func() uintptr {
 	return slack
 })
 
-// setSlack sets how late the kernel may be with the timers of the threads that are idle now and of those that they start.
-// The call is for one thread, so it is made by as many goroutines as there are such threads, each of which keeps its
-// thread until all have one. A thread in a system call is left out. (syscall.AllThreadsSyscall would stop the world until a
-// disk that does not answer has let go of its thread.)
+// setSlack sets how late the kernel may be with the timers of this process's threads, and of those that they start.
+// (syscall.AllThreadsSyscall would stop the world until a disk that does not answer has let go of its thread.)
 func setSlack(loose bool) bool {
 	slack := ordinarySlack()
 	if loose {
@@ -39,7 +38,33 @@ func setSlack(loose bool) bool {
 	if err != nil {
 		return false
 	}
-	n := min(max(len(tasks)-blocked, 1), maxThreads)
+	return setOfAll(tasks, slack) || setOfIdle(min(max(len(tasks)-blocked, 1), maxThreads), slack)
+}
+
+// setOfAll sets the slack of each thread from outside, which takes the capability CAP_SYS_NICE. It reaches the runtime's
+// own thread too, which a tenth of the processor time of an idle process is for.
+func setOfAll(tasks []os.DirEntry, slack uintptr) bool {
+	value := strconv.AppendUint(nil, uint64(slack), 10)
+	for _, t := range tasks {
+		f, err := os.OpenFile("/proc/"+t.Name()+"/timerslack_ns", os.O_WRONLY, 0)
+		if err != nil {
+			if os.IsNotExist(err) {
+				continue // the thread has ended
+			}
+			return false
+		}
+		_, err = f.Write(value)
+		f.Close()
+		if err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// setOfIdle sets the slack of n threads that are idle. The call is for the thread that makes it, so it is made by n
+// goroutines, each of which keeps its thread until all have one. A thread in a system call is left out.
+func setOfIdle(n int, slack uintptr) bool {
 	refused := make([]bool, n)
 	var meeting, over sync.WaitGroup
 	meeting.Add(n)

@@ -7,19 +7,31 @@ import (
 	"testing"
 )
 
-// Threads that are idle when the slack is set have it, and give it back. Not parallel: the slack is the process's.
+// Threads have the slack that is set, and give it back, with the right to set it from outside or without. Not parallel:
+// the slack is the process's.
 func TestSlackOfThreads(t *testing.T) {
 	before := ordinarySlack()
 	defer setSlack(false)
-	if !setSlack(true) {
-		t.Fatal("prctl refuses")
-	}
-	if got := slacks(); got[uintptr(looseBy)] == 0 {
-		t.Errorf("threads by their slack in ns, after it was set to %v: %v", looseBy, got)
-	}
-	setSlack(false)
-	if got := slacks(); got[before] == 0 {
-		t.Errorf("threads by their slack in ns, after it was set to %d: %v", before, got)
+	for name, set := range map[string]func(loose bool) bool{
+		"as it may": setSlack,
+		"of idle threads": func(loose bool) bool {
+			slack := before
+			if loose {
+				slack = uintptr(looseBy)
+			}
+			return setOfIdle(4, slack)
+		},
+	} {
+		if !set(true) {
+			t.Fatal(name, "prctl refuses")
+		}
+		if got := slacks(); got[uintptr(looseBy)] == 0 {
+			t.Errorf("%s: threads by their slack in ns, after it was set to %v: %v", name, looseBy, got)
+		}
+		set(false)
+		if got := slacks(); got[before] == 0 {
+			t.Errorf("%s: threads by their slack in ns, after it was set to %d: %v", name, before, got)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package resources
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -33,8 +32,8 @@ func parseProcStat(text string) (busy, all int64) {
 		return 0, 0
 	}
 	for i, f := range fields[1:min(len(fields), guests+1)] {
-		var v int64
-		if _, err := fmt.Sscan(f, &v); err != nil {
+		v, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
 			return 0, 0
 		}
 		all += v

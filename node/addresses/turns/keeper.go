@@ -212,6 +212,9 @@ func (t *Table) returned(now time.Duration, from Member, m *Message) {
 
 // tickKeeps ends turns, passes addresses on and forgets those that nobody uses.
 func (t *Table) tickKeeps(now time.Duration) {
+	if t.kept == 0 {
+		return
+	}
 	var look []netip.Addr
 	for p, k := range t.keeps {
 		if len(k.addrs) == 0 || now < k.opens {
