@@ -1,10 +1,8 @@
 package commit
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -30,7 +28,6 @@ type Group struct {
 	err     error    // the first failure to read the store
 	after   []func() // called once the group is committed
 	Sets    map[crawl.Partition]layout.SetRecord
-	small   bool // all requests are: none completes a page
 }
 
 // Part is one partition in a group.
@@ -59,7 +56,7 @@ type Host struct {
 }
 
 func newGroup(w *Writer) *Group {
-	return &Group{Writer: w, Now: w.moment(), parts: map[crawl.Partition]*Part{}, small: true}
+	return &Group{Writer: w, Now: w.moment(), parts: map[crawl.Partition]*Part{}}
 }
 
 // hasRoom reports whether a request may join the group.
@@ -341,7 +338,7 @@ func (g *Group) commit(full error) error {
 		return g.err
 	}
 	if len(g.entries) > 0 {
-		if err := g.Writer.writing.during(func() error { return g.write(full) }); err != nil {
+		if err := g.Writer.writing.during(func() error { return g.Writer.write(g.entries, full) }); err != nil {
 			return err
 		}
 	}
@@ -359,18 +356,6 @@ func (g *Group) commit(full error) error {
 	g.publishMetas()
 	g.announce()
 	return nil
-}
-
-// write writes the entries, and before them what has to be on the disk earlier.
-func (g *Group) write(full error) error {
-	if before := g.Writer.O.BeforeCommit; before != nil && !g.small {
-		if err := before(); errors.Is(err, syscall.ENOSPC) {
-			return fmt.Errorf("%w: %w", storage.ErrNoSpace, err)
-		} else if err != nil {
-			return err
-		}
-	}
-	return g.Writer.write(g.entries, full)
 }
 
 // mark writes to the high-water file how far each changed partition has come.

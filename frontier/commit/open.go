@@ -44,7 +44,7 @@ type Options struct {
 	// OnQueued is called with the hosts that got new URLs, after each commit.
 	// The writer calls it, so it must not block. nil: no call.
 	OnQueued func([]QueuedHost)
-	// BeforeCommit is called before changes are written that are not small, for what must be on the disk before them: the records of
+	// BeforeCommit is called before changes are applied and written that are not small, for what must be on the disk before them: the records of
 	// pages that are done. With its error nothing is written: that of a full disk (ENOSPC) makes the changes wait, any other ends the
 	// writer. The writer calls it. nil: no call.
 	BeforeCommit func() error

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"crawlnode/frontier/storage"
@@ -189,19 +191,22 @@ func (w *Writer) waiting(rs []*Request) []*Request {
 func (w *Writer) work(rs []*Request) error {
 	for len(rs) > 0 {
 		full := w.room()
-		if errors.Is(full, storage.ErrNoSpace) {
+		missing := full
+		if full == nil {
+			missing = w.before(rs)
+		}
+		if errors.Is(missing, storage.ErrNoSpace) {
 			if rs = w.hold(rs); len(rs) == 0 {
 				return nil
 			}
-		} else if full != nil {
-			err := w.broken(full)
+		} else if missing != nil {
+			err := w.broken(missing)
 			answer(rs, err)
 			return err
 		}
 		g := newGroup(w)
 		n := 0
 		for n < len(rs) && (n == 0 || !rs[n].Solo && !rs[n-1].Solo && g.hasRoom(rs[n])) {
-			g.small = g.small && rs[n].Small
 			rs[n].err = rs[n].Apply(g)
 			n++
 		}
@@ -231,6 +236,19 @@ func (w *Writer) work(rs []*Request) error {
 	return nil
 }
 
+// before has written what must be on the disk before these requests are: what they say is done was handed to it before they came here. It is called before
+// any of them is applied: only a small one may be applied twice.
+func (w *Writer) before(rs []*Request) error {
+	if w.O.BeforeCommit == nil || !slices.ContainsFunc(rs, func(r *Request) bool { return !r.Small }) {
+		return nil
+	}
+	err := w.writing.during(w.O.BeforeCommit)
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("%w: %w", storage.ErrNoSpace, err)
+	}
+	return err
+}
+
 // broken is the answer to every request once the store has failed.
 func (w *Writer) broken(err error) error {
 	err = fmt.Errorf("frontier: the store failed, nothing more is written: %w", err)
@@ -258,11 +276,17 @@ func (w *Writer) hold(rs []*Request) (small []*Request) {
 func (w *Writer) takeHeld() (rs []*Request) {
 	held := w.held
 	w.held = nil
+	var full error // that a node which stops does not wait for
+	if w.hurried.Load() {
+		if full = w.room(); full == nil {
+			full = w.before(held)
+		}
+	}
 	for _, r := range held {
 		switch err := r.ctx.Err(); {
 		case err != nil:
 			r.done <- fmt.Errorf("%w: %w", storage.ErrNoSpace, err)
-		case w.hurried.Load() && errors.Is(w.room(), storage.ErrNoSpace):
+		case errors.Is(full, storage.ErrNoSpace):
 			r.done <- storage.ErrNoSpace
 		default:
 			rs = append(rs, r)

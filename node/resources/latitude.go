@@ -70,6 +70,10 @@ func (l *latitude) look() {
 		l.again--
 		l.set(false)
 	case l.quiet >= quietLooks && !l.loose.Load():
-		l.loose.Store(l.set(true))
+		ok := l.set(true)
+		if !ok { // some threads may have it
+			l.set(false)
+		}
+		l.loose.Store(ok)
 	}
 }

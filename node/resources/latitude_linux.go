@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"strconv"
@@ -55,7 +56,7 @@ func setOfAll(tasks []os.DirEntry, slack uintptr) bool {
 		}
 		_, err = f.Write(value)
 		f.Close()
-		if err != nil {
+		if err != nil && !errors.Is(err, syscall.ESRCH) { // it has ended since
 			return false
 		}
 	}

@@ -210,7 +210,7 @@ func extendSlowly(src []byte, from, s, n int) int {
 		}
 		a, b, n = a[8:], b[8:], n+8
 	}
-	for i := range b {
+	for i := range b[:min(len(b), 7)] { // else n is maxMatch or more
 		if a[i] != b[i] {
 			break
 		}
