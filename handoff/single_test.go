@@ -39,3 +39,20 @@ func TestSingleCopy(t *testing.T) {
 		}
 	})
 }
+
+// TestLoneNodeLacksNoCopy: a cluster of one has no place for a second copy, so no partition is
+// reported to have too few, not even while its first sets are being recorded.
+func TestLoneNodeLacksNoCopy(t *testing.T) {
+	bubble(t, three[:1], func(t *testing.T, w *memNet) {
+		a := w.nodes[three[0]]
+		v := w.install(1, three[0])
+		most := 0
+		for !w.atRest(v) {
+			most = max(most, a.driver.Status().UnderReplicated)
+			time.Sleep(time.Microsecond)
+		}
+		if held := a.driver.Status().Held; most > 0 || held != memPartitions {
+			t.Errorf("%d partitions had too few copies; %d are held", most, held)
+		}
+	})
+}

@@ -67,7 +67,7 @@ func (d *Driver) publish() {
 			if x.State == Freezing {
 				s.Moving++
 			}
-			if !x.Full {
+			if !x.Full && !x.Lone { // a set that is not recorded yet lacks no copy if there is no place for one
 				s.UnderReplicated++
 			}
 			d.noteSingle(s, id, x.Single)

@@ -217,8 +217,11 @@ func (m *Machine) isFull(p *part) bool {
 // isSingle reports whether this node's copy is the only one that is known to have all
 // that was acknowledged, although factor and cluster allow another.
 func (m *Machine) isSingle(p *part) bool {
-	return m.copies(p) <= 1 && min(m.factor, m.active) > 1
+	return m.copies(p) <= 1 && !m.isLone()
 }
+
+// isLone reports whether factor and cluster allow no copy but this node's.
+func (m *Machine) isLone() bool { return min(m.factor, m.active) <= 1 }
 
 // copies counts the living members of the recorded set.
 func (m *Machine) copies(p *part) int {

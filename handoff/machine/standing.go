@@ -22,6 +22,8 @@ type Standing struct {
 	Recording bool
 	// Full: the recorded set has as many living members as factor and cluster allow.
 	Full bool
+	// Lone: factor and cluster allow no copy but this node's.
+	Lone bool
 	// Single: this node's copy is the only one that is known to have all that was
 	// acknowledged, although factor and cluster allow another.
 	Single bool
@@ -39,7 +41,7 @@ func (m *Machine) Standing(p crawl.Partition) Standing {
 	x := &m.parts[p]
 	return Standing{
 		State: x.state, Attempt: x.attempt, Set: x.set, Sure: x.sure, Recording: x.proposed != nil,
-		Full: x.held() && m.isFull(x), Single: x.held() && m.isSingle(x), Reason: x.offline, Away: x.away,
+		Full: x.held() && m.isFull(x), Lone: m.isLone(), Single: x.held() && m.isSingle(x), Reason: x.offline, Away: x.away,
 	}
 }
 
