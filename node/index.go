@@ -42,8 +42,8 @@ func (n *Node) holdersOf(p crawl.Partition) []crawl.NodeID {
 
 // Search answers a question over the whole cluster: indexer.Searcher.Search.
 func (n *Node) Search(ctx context.Context, q crawl.SearchQuery) (*crawl.SearchReport, error) {
-	if ok, _ := n.Ready(); !ok {
-		return nil, ErrNotReady
+	if err := n.readyNow(); err != nil {
+		return nil, err
 	}
 	return n.searcher.Search(ctx, q)
 }

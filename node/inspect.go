@@ -30,10 +30,13 @@ func (n *Node) listedNow() error {
 
 // readyNow is Ready as an error.
 func (n *Node) readyNow() error {
-	if ok, _ := n.Ready(); !ok {
-		return ErrNotReady
+	switch ok, _ := n.Ready(); {
+	case ok:
+		return nil
+	case n.draining.Load() || n.stopped.Load():
+		return ErrLeaving
 	}
-	return nil
+	return ErrNotReady
 }
 
 // JudgeScope is the scope's verdict on a URL without any cluster: inspect.JudgeScope.

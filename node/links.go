@@ -30,8 +30,8 @@ func (n *Node) openLinks() {
 // or finished. It returns when every accepted URL is durable; an error means
 // that nothing was promised.
 func (n *Node) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error) {
-	if ok, _ := n.Ready(); !ok {
-		return crawl.SeedReport{Invalid: []crawl.SeedError{}}, ErrNotReady
+	if err := n.readyNow(); err != nil {
+		return crawl.SeedReport{Invalid: []crawl.SeedError{}}, err
 	}
 	return n.seeder.Add(ctx, seeds)
 }

@@ -27,6 +27,10 @@ func TestOpenLeavesNothingBehind(t *testing.T) {
 	if _, err := first.Ring(t.Context()); !errors.Is(err, ErrNotReady) {
 		t.Errorf("the ring before Run: %v", err)
 	}
+	first.draining.Store(true) // waiting for /readyz would never end now
+	if _, err := first.AddSeeds(t.Context(), nil); !errors.Is(err, ErrLeaving) {
+		t.Errorf("seeds while it leaves: %v", err)
+	}
 	first.close()
 	first.http.Close()
 	bad := c

@@ -27,12 +27,7 @@ func (n *Node) openWorkers() {
 	n.Front = workers.NewFront(workers.Cluster{Self: n.id, Partitions: n.partitions, Holder: n.router.Holder, Add: n.seeder.AddFound, Lease: n.cfg.Lease,
 		Desk:  func() *workers.Desk { return n.engine.Load().desk },
 		State: func() (string, string) { d := n.doc.Current().Doc; return d.State, d.Settings.UserAgent },
-		Ready: func() error {
-			if ok, _ := n.Ready(); !ok {
-				return ErrNotReady
-			}
-			return nil
-		},
+		Ready: n.readyNow,
 		Others: func() (ids []crawl.NodeID) {
 			for _, m := range n.others() {
 				ids = append(ids, m.ID)

@@ -12,7 +12,7 @@ import (
 // bottleneck is what holds this node back, judged by its block and its load.
 func (r *Reporter) bottleneck(b *crawl.NodeBlock) crawl.BottleneckStatus {
 	s := status.Strain{Queued: b.Counters.QueuedTotal(), InFlight: b.InFlight, Hosts: b.Hosts, Busy: *b.Node.Fetchers.Busy, Fetchers: *b.Node.Fetchers.Max,
-		Processors: runtime.GOMAXPROCS(0), Syncing: r.Config.Sync, GoesOn: 2 * disk.LowBytes, Paused: r.PausedReason(b.NoLease)}
+		Processors: runtime.GOMAXPROCS(0), Syncing: r.Config.Sync, GoesOn: 2 * disk.LowBytes, Paused: r.PausedReason(b.NoLease), FetchOff: r.Config.Fetch == "off"}
 	s.Revisits, s.Due = r.Documents.Current().Doc.Settings.Revisits(), b.Revisits.Due
 	if b.Index != nil {
 		s.Unindexed = b.Index.Waiting

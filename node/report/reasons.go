@@ -135,6 +135,8 @@ func (r *Reporter) joinReasons() []crawl.HealthReason {
 // PausedReason says why this node fetches nothing although there may be work; "" is none.
 func (r *Reporter) PausedReason(noLease bool) string {
 	switch d := r.Documents.Current().Doc; {
+	case !r.joined() && r.Node.Draining():
+		return "the node is leaving"
 	case !r.joined():
 		return "the node has not joined yet"
 	case r.Stalls.Stalled() != nil:

@@ -30,6 +30,7 @@ type Strain struct {
 	Queued, InFlight int64
 	Hosts            crawl.HostCounts // in memory, by state
 	Busy, Fetchers   int
+	FetchOff         bool    // --fetch off: this node fetches no page, its workers do
 	Lookups          int     // host names being looked up
 	DNSDown          bool    // no name server answers
 	CPU, Machine     float64 // shares of the processors: this process, all processes
@@ -81,6 +82,8 @@ func BottleneckOf(s *Strain) crawl.BottleneckStatus {
 		return say(crawl.BottleneckIndex, "%s, and %d changes of pages wait for the index: more processors or another machine would help, or index=off", s.processorsText(), s.Unindexed)
 	case computing:
 		return say(crawl.BottleneckCPU, "%s: more processors or another machine would help", s.processorsText())
+	case s.FetchOff && h.Ready > 0:
+		return say(crawl.BottleneckFetchers, "%d hosts are ready, and this node fetches no page itself (--fetch off): start a worker, or more of them (crawlnode worker)", h.Ready)
 	case s.Busy >= s.Fetchers && h.Ready > 0:
 		return say(crawl.BottleneckFetchers, "all %d fetchers are busy and %d more hosts are ready: raise --fetchers", s.Fetchers, h.Ready)
 	case h.Ready == 0 && s.DNSDown:

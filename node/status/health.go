@@ -54,6 +54,8 @@ func Critical(code string) bool {
 func clusterState(s *crawl.Status, p *Picture) (state, message string) {
 	r := &s.Ring
 	switch {
+	case p.Drains && !p.Joined: // or it has not joined yet
+		return crawl.ClusterDraining, "this node takes no part any more, and ends"
 	case !p.Joined:
 		return crawl.ClusterJoining, "this node is looking for its cluster; it crawls once a view lists it"
 	case p.Drains:

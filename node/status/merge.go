@@ -2,6 +2,7 @@ package status
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -278,9 +279,13 @@ func fillRates(s *crawl.Status, p *Picture) {
 	t.BytesInPerSecond.Avg1m, t.BytesInPerSecond.Peak = p.Rates.Bytes.Avg1m, max(p.Rates.Bytes.Peak, t.BytesInPerSecond.Now)
 }
 
-// worstBottleneck takes the sentence of the node with most queued URLs.
+// worstBottleneck takes the sentence of the node with most queued URLs. Nothing holds back a crawl
+// that has ended, although a limit or an order leaves URLs in the queues.
 func worstBottleneck(s *crawl.Status, p *Picture) crawl.BottleneckStatus {
 	best, most := crawl.BottleneckStatus{Cause: crawl.BottleneckNone, Message: "nothing is queued"}, int64(0)
+	if q := s.Frontier.Queued; s.Crawl.State == crawl.CrawlFinished && q > 0 {
+		return crawl.BottleneckStatus{Cause: crawl.BottleneckNone, Message: fmt.Sprintf("%s; %d URLs are still queued", s.Crawl.Message, q)}
+	}
 	if s.Crawl.State == crawl.CrawlWaiting {
 		best = crawl.BottleneckStatus{Cause: crawl.BottleneckNothingDue, Message: s.Crawl.Message + ": " + moreDue}
 	}

@@ -157,6 +157,7 @@ func TestConverged(t *testing.T) {
 		{"at rest", func(*Picture) {}, true, crawl.ClusterRunning, crawl.HealthOK},
 		{"not joined", func(p *Picture) { p.Joined = false }, false, crawl.ClusterJoining, crawl.HealthOK},
 		{"this node drains", func(p *Picture) { p.Drains, p.Nodes[0].State = true, crawl.NodeDraining }, false, crawl.ClusterDraining, crawl.HealthOK},
+		{"this node has left", func(p *Picture) { p.Drains, p.Joined, p.Nodes[0].State = true, false, crawl.NodeLeft }, false, crawl.ClusterDraining, crawl.HealthOK},
 		{"another one drains", func(p *Picture) { p.Nodes[1].State = crawl.NodeDraining }, false, crawl.ClusterRunning, crawl.HealthOK},
 		{"a block of the view before", func(p *Picture) { p.Nodes[1].Block.View = 3 }, false, crawl.ClusterRunning, crawl.HealthOK},
 		{"a partition on its way", func(p *Picture) {
@@ -328,6 +329,10 @@ func TestBottleneckOfTheLongestQueue(t *testing.T) {
 	p.Nodes[2].Counts = false
 	if b := Merge(p).Bottleneck; b.Cause != crawl.BottleneckPoliteness {
 		t.Errorf("%+v", b)
+	}
+	p.Doc.State, p.Doc.Reason = crawl.CrawlFinished, crawl.FinishMaxPages // nothing holds a crawl back that has ended
+	if b := Merge(p).Bottleneck; b.Cause != crawl.BottleneckNone || !strings.Contains(b.Message, "ended: max_pages") || !strings.Contains(b.Message, "8 URLs") {
+		t.Errorf("a crawl that has ended: %+v", b)
 	}
 }
 
