@@ -133,6 +133,7 @@ func TestLines(t *testing.T) {
 		<a href="/2" rel="nofollow">to &amp; <b>fro</b></a><a href="http://b.test/">b</a><a href="http://b.test/x">b</a><img src="http://c.test/i">`,
 		func(c *crawl.Capture, o *crawl.Outcome) {
 			c.Original = &crawl.Original{URL: "http://o.test/"}
+			o.Digest[0] = 0xff
 			o.NoIndex, o.Simhash, o.NearOf, o.Truncated = true, 0xabc, "http://near.test/", true
 			o.Archive = crawl.ArchiveRef{File: "f.warc.gz", Offset: 7, Length: 9, Record: [16]byte{0: 0xab, 15: 1}}
 		})
@@ -146,7 +147,7 @@ func TestLines(t *testing.T) {
 	}
 	want := map[string]string{
 		Pages: `{"url":"http://a.test/1","fetched_at":"2026-01-02T03:04:05.006Z","status":200,"mime":"text/html","title":"A \"title\"","description":"What it is",` +
-			`"language":"de-CH","charset":"utf-8","canonical":"http://a.test/c","noindex":true,"digest":"sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","simhash":"0000000000000abc",` +
+			`"language":"de-CH","charset":"utf-8","canonical":"http://a.test/c","noindex":true,"digest":"sha1:74AAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","simhash":"0000000000000abc",` +
 			`"near_duplicate_of":"http://near.test/","duplicate_of":"http://o.test/","depth":3,"bytes":257,"truncated":true,"warc":{"file":"f.warc.gz","offset":7,"length":9}}` + "\n",
 		Links: `{"source":"http://a.test/1","target":"http://a.test/c","rel":"canonical","tag":"link"}` + "\n" +
 			`{"source":"http://a.test/1","target":"http://a.test/2","text":"to & fro","rel":"nofollow","nofollow":true,"tag":"a"}` + "\n" +
@@ -184,8 +185,12 @@ func TestNoPage(t *testing.T) {
 		}
 	}
 	shut(t, s)
-	if got := decoded(t, unpacked(t, dir, Pages)); len(got) != 1 || got[0]["status"] != 404.0 || only(t, dir) != 1 {
-		t.Errorf("pages %v, %d files", got, only(t, dir))
+	got := decoded(t, unpacked(t, dir, Pages))
+	if len(got) != 1 || got[0]["status"] != 404.0 || only(t, dir) != 1 {
+		t.Fatalf("pages %v, %d files", got, only(t, dir))
+	}
+	if digest, has := got[0]["digest"]; has { // nobody has told it
+		t.Errorf("the digest of an unknown payload: %v", digest)
 	}
 }
 

@@ -104,7 +104,9 @@ func appendPage(b []byte, c *crawl.Capture, o *crawl.Outcome, depth int, doc *ht
 		l.text("canonical", doc.Canonical)
 	}
 	l.yes("noindex", o.NoIndex)
-	l.text("digest", digest(o.Digest))
+	if o.Digest != (crawl.Digest{}) { // a worker need not tell one
+		l.text("digest", digest(o.Digest))
+	}
 	if o.Simhash != 0 {
 		l.text("simhash", hex.EncodeToString([]byte{
 			byte(o.Simhash >> 56), byte(o.Simhash >> 48), byte(o.Simhash >> 40), byte(o.Simhash >> 32),
