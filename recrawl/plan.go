@@ -64,6 +64,10 @@ func (r Record) Visited(digest [20]byte, v *Visit, rules *Rules, by *Surrounding
 	r.note(Past{Before: v.Elapsed, Status: v.Status, Took: v.Took, Changed: changed})
 	switch verdict {
 	case Unknown:
+		if AnswerOf(v.Status) == Content { // it is there, and that is all
+			r.Moved = false
+			r = r.Planned(rules, by)
+		}
 		return r, verdict
 	case Gone:
 		r.miss(v.Status, rules)

@@ -38,10 +38,42 @@ func TestJudge(t *testing.T) {
 		{"503", Record{}, Visit{Status: 503}, ByText, Unknown},
 		{"403", Record{}, Visit{Status: 403}, ByText, Unknown},
 		{"no answer", Record{}, Visit{}, ByText, Unknown},
+		{"content that nobody tells", Record{Text: text}, Visit{Status: 200}, ByText, Unknown},
+		{"only the text is told", Record{Text: text}, Visit{Status: 200, Text: text ^ 7}, ByText, Unchanged},
+		{"only another text is told", Record{Text: text}, Visit{Status: 200, Text: text ^ 15}, ByText, Changed},
+		{"only the text is told, by payload", Record{Text: text}, Visit{Status: 200, Text: text}, ByPayload, Unknown},
+		{"back, with content that nobody tells", Record{Misses: 2}, Visit{Status: 200}, ByText, Changed},
 	} {
 		if got := c.record.Judge(old, &c.visit, c.by); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
+	}
+}
+
+// TestUntoldContent: visits of a worker that tells nothing of the content teach nothing of the page,
+// neither that it never changes; its plan follows the settings.
+func TestUntoldContent(t *testing.T) {
+	by := Surroundings{Prior: week.Prior(), Price: 1000}
+	first := Record{}.First(&Visit{Status: 200}, &week, &by)
+	r := first
+	r.Moved = true // its site claims a change, which the visit answers
+	for range 50 {
+		var verdict Verdict
+		if r, verdict = r.Visited([20]byte{}, &Visit{Elapsed: time.Hour, Status: 200}, &week, &by); verdict != Unknown {
+			t.Fatal(verdict)
+		}
+	}
+	if r.Interval != first.Interval || r.Belief != first.Belief || len(r.Past) != MaxPast || r.Past[0].Changed || r.Moved {
+		t.Errorf("after 50 visits: interval %v, belief %v; at first %v, %v; past %+v", r.Interval, r.Belief, first.Interval, first.Belief, r.Past)
+	}
+	shorter := week
+	shorter.Mode, shorter.Interval = Fixed, 2*time.Hour
+	if r, _ = r.Visited([20]byte{}, &Visit{Elapsed: time.Hour, Status: 200}, &shorter, &by); r.Interval != 2*time.Hour {
+		t.Errorf("with another interval: %v", r.Interval)
+	}
+	r.Misses = 3
+	if r, verdict := r.Visited([20]byte{}, &Visit{Elapsed: time.Hour, Status: 200}, &week, &by); verdict != Changed || r.Misses > 0 {
+		t.Errorf("back again: %v, %d misses", verdict, r.Misses)
 	}
 }
 
@@ -140,7 +172,7 @@ func TestConditional(t *testing.T) {
 				status = 200
 				full++
 			}
-			r, _ = r.Visited([20]byte{}, &Visit{Status: status, Elapsed: time.Hour}, &week, &by)
+			r, _ = r.Visited([20]byte{1}, &Visit{Status: status, Digest: [20]byte{1}, Elapsed: time.Hour}, &week, &by)
 		}
 		return full
 	}

@@ -44,7 +44,7 @@ type Visit struct {
 	Blurred bool
 	Took    time.Duration
 	Status  int
-	Digest  [20]byte // of the payload; of the target, for a redirect
+	Digest  [20]byte // of the payload; of the target, for a redirect; zero: a worker has not told it
 	Text    uint64   // fingerprint of the text without numbers (simhash.MaskNumbers); 0: none
 	// Dated: the answer has a Last-Modified, Age before the visit, and the site's dates are trusted.
 	Dated bool
@@ -94,7 +94,9 @@ func (r *Record) Judge(digest [20]byte, v *Visit, by Compare) Verdict {
 	switch {
 	case r.Misses > 0:
 		return Changed
-	case v.Digest == digest:
+	case v.untold() && (by == ByPayload || r.Text == 0 || v.Text == 0):
+		return Unknown
+	case v.Digest == digest && !v.untold():
 		return Unchanged
 	case by == ByPayload || r.Text == 0 || v.Text == 0:
 		return Changed
@@ -102,4 +104,9 @@ func (r *Record) Judge(digest [20]byte, v *Visit, by Compare) Verdict {
 		return Unchanged
 	}
 	return Changed
+}
+
+// untold reports whether nothing is known of the payload that a visit brought.
+func (v *Visit) untold() bool {
+	return v.Digest == [20]byte{} && v.Status >= 200 && v.Status < 300
 }

@@ -637,7 +637,7 @@ func TestClaims(t *testing.T) {
 	}
 	fetched := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	r := recrawl.Record{Weight: 1, Interval: 30 * realDay, Belief: estimate.UnpackGamma([4]byte(estimate.Gamma{Shape: 3, Rate: 3 * 30 * realDay.Seconds()}.Append(nil)))}
-	rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Done, Status: 200, FetchedAt: fetched, Visits: string(r.Append(nil))}
+	rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Done, Status: 200, Digest: [20]byte{1}, FetchedAt: fetched, Visits: string(r.Append(nil))}
 	page := frontier.Page{Record: &rec, Counted: true, Site: string(site.Append(nil)), Elapsed: realDay}
 	j := New(realWeek, nil)
 	if p, ok := j.Claimed(&page, fetched.Add(-time.Hour)); !ok || p.Wait < 10*realDay {
