@@ -123,7 +123,7 @@ func checkAsker(next http.Handler, role crawl.Role, o Options) http.Handler {
 		asker.From, asker.Remote = from.String(), o.Access != nil || !from.IsLoopback()
 		if asker.Role < role {
 			o.refusals.Warn("refused an API request: the role of its token is too low", "token", asker.ID, "role", asker.Role.String(), "wanted", role.String(), "from", r.RemoteAddr, "path", r.URL.Path)
-			writeProblem(w, http.StatusForbidden, "this needs the role "+role.String()+", and this token has the role  "+asker.Role.String())
+			writeProblem(w, http.StatusForbidden, "this needs the role "+role.String()+", and this token has the role "+asker.Role.String())
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(crawl.WithAsker(r.Context(), asker)))
@@ -153,7 +153,7 @@ func refuse(w http.ResponseWriter, r *http.Request, o Options, from netip.Addr, 
 	}
 	w.Header().Add("WWW-Authenticate", `Bearer realm="crawlnode"`)
 	w.Header().Add("WWW-Authenticate", `Basic realm="crawlnode", charset="UTF-8"`)
-	text := "this cluster has a key: send its API token, or one made with crawlnode keygen --role, as a Bearer token, or as the password of Basic"
+	text := "this cluster has a key: send its API token (crawlnode keygen --token KEYFILE prints it), or one made with crawlnode keygen --role, as a Bearer token, or as the password of Basic"
 	if errors.Is(why, crawl.ErrForbidden) { // it was a token of this cluster, so its holder may know
 		text = plaintext.Escape(why.Error())
 	}

@@ -16,8 +16,8 @@ const openAPIVersion = "3.1.1"
 
 // about is the description of the API as a whole.
 const about = "Any node answers for the whole cluster. Errors are application/problem+json (RFC 9457). With a cluster key every path " +
-	"but /livez and /readyz requires a token over TLS, as a Bearer token or as the password of Basic: that of the key, which may do everything, or one made with keygen --role. x-role is  " +
-	"the minimum role: nobody, read, operate or admin; each includes those before it. Without a key the API is for the  " +
+	"but /livez and /readyz requires a token over TLS, as a Bearer token or as the password of Basic: that of the key, which may do everything, or one made with keygen --role. x-role is " +
+	"the minimum role: nobody, read, operate or admin; each includes those before it. Without a key the API is for the " +
 	"machine itself or a closed network. 503 comes with Retry-After: the same request may be sent again without harm. Units are in the " +
 	"names, times are RFC 3339 in UTC, and unknown values are null."
 

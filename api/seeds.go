@@ -124,22 +124,6 @@ func parseSeedJSON(raw json.RawMessage) (crawl.Seed, error) {
 	return seed, nil
 }
 
-// decodeStrict reads exactly one JSON value without unknown fields.
-func decodeStrict(text []byte, v any) error {
-	if crowded(text) {
-		return errCrowded
-	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the value")
-	}
-	return nil
-}
-
 // ReadSeedLines reads one URL a line, without checking it. Empty lines and lines that begin with #
 // are skipped, but counted.
 func ReadSeedLines(r io.Reader) ([]crawl.Seed, error) {

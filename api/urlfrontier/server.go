@@ -157,7 +157,7 @@ func (s *Server) admit(ctx context.Context, method string) (context.Context, err
 			if secret != "" && s.failures.Note(from, time.Now()) > 0 {
 				return nil, status.Error(codes.ResourceExhausted, "too many failed log-ins from this address: wait, then send a token of this cluster")
 			}
-			return nil, status.Error(codes.Unauthenticated, "this cluster has a key: send its API token, or one made with crawlnode keygen --role, as the metadata authorization: Bearer TOKEN")
+			return nil, status.Error(codes.Unauthenticated, "this cluster has a key: send its API token (crawlnode keygen --token KEYFILE prints it), or one made with crawlnode keygen --role, as the metadata authorization: Bearer TOKEN")
 		}
 	}
 	asker.From, asker.Remote = from.String(), s.opts.Access != nil || !from.IsLoopback()
