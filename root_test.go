@@ -376,7 +376,7 @@ var table = []rule{
 		"it carries links between the frontier and the peers; views, settings and the other ends of a page reach it through interfaces that it declares",
 	},
 	{
-		[]string{"node/sinks"}, []string{"crawl", "store/derived", "store/derived/follow", "store/files", "store/sink"},
+		[]string{"node/sinks"}, []string{"crawl", "node/datadir", "store/derived", "store/derived/follow", "store/files", "store/sink"},
 		"it joins the list of pages to the sinks; where a sink is, and what a page is, is not its concern",
 	},
 	{

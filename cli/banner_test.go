@@ -60,11 +60,19 @@ func TestOwnCommand(t *testing.T) {
 func TestCarried(t *testing.T) {
 	t.Parallel()
 	v := &startVerb{}
-	v.SetGiven(map[string]bool{"name": true, "http": true, "rpc": true, "sync": true, "allow-net": true, "dns": true, "contact": true, "focus-min": true})
+	v.SetGiven(map[string]bool{"name": true, "http": true, "rpc": true, "sync": true, "allow-net": true, "dns": true, "contact": true, "focus-min": true, "debug-addr": true, "frontier-addr": true})
 	v.Node.Name, v.Node.HTTP, v.Node.RPC, v.Node.DNS = "n1", "127.0.0.1:1", "0.0.0.0:3", []string{"127.0.0.1:53", "127.0.0.2:53"}
 	v.Output.Sync, v.Politeness.Contact = true, "me@example.org"
-	got := strings.Join(v.carried(&Env{Lookup: func(string) (string, bool) { return "", false }}), " ")
+	v.Node.DebugAddr, v.Node.FrontierAddr = "127.0.0.1:6060", "127.0.0.1:6061" // another node here cannot listen there
+	carried := func() string {
+		return strings.Join(v.carried(&Env{Lookup: func(string) (string, bool) { return "", false }}), " ")
+	}
+	got := carried()
 	if want := "--rpc 0.0.0.0:3 --dns 127.0.0.1:53 --dns 127.0.0.2:53 --contact me@example.org --sync=true"; got != want {
 		t.Errorf("carried %q, want %q", got, want)
+	}
+	v.Node.FrontierAddr = "0.0.0.0:6061"
+	if got := carried(); !strings.Contains(got, "--frontier-addr 0.0.0.0:6061") {
+		t.Errorf("beyond this machine: %q", got)
 	}
 }

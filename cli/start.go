@@ -60,7 +60,7 @@ func (v *startVerb) Run(ctx context.Context, env *Env) int {
 
 // ownSettings are the settings that two nodes on one machine cannot share, or that
 // apply to one start only, or that the other gets from the cluster and whose file may not be where it runs.
-var ownSettings = []string{"name", "data-dir", "http", "gossip", "rpc", "advertise", "join", "seed", "seeds", "exit-when-done", "focus", "focus-min"}
+var ownSettings = []string{"name", "data-dir", "http", "gossip", "rpc", "frontier-addr", "debug-addr", "advertise", "join", "seed", "seeds", "exit-when-done", "focus", "focus-min"}
 
 // carried are the arguments of this command line with which another node of the cluster
 // is started too. The environment's settings reach that node without them.
@@ -71,7 +71,8 @@ func (v *startVerb) carried(env *Env) []string {
 	}
 	settings, _ := config.Explain(v.Input(env, v.Flags())) // what is wrong was told
 	for _, s := range settings {
-		beyond := (s.Name == "http" || s.Name == "gossip" || s.Name == "rpc") && len(s.Values) == 1 && !config.IsLoopback(s.Values[0])
+		listens := slices.Contains([]string{"http", "gossip", "rpc", "frontier-addr"}, s.Name)
+		beyond := listens && len(s.Values) == 1 && !config.IsLoopback(s.Values[0])
 		switch {
 		case s.Origin != config.OriginFlag, slices.Contains(ownSettings, s.Name) && !beyond:
 		case s.Kind == config.KindSwitch:

@@ -29,8 +29,12 @@ func Class(class, err error) error { return &classError{class, err} }
 func (e *classError) Error() string   { return e.err.Error() }
 func (e *classError) Unwrap() []error { return []error{e.class, e.err} }
 
-// Failed is the ErrStorage of err, with advice; doing names the failed action and its object.
+// Failed is the ErrStorage of err, with advice; doing names the failed action and its object. An ErrUsage, of a file that a
+// flag names, stays one.
 func Failed(doing string, err error) error {
+	if errors.Is(err, ErrUsage) {
+		return Usage(fmt.Errorf("%s: %w", doing, err))
+	}
 	if advice := diskAdvice(err); advice != "" {
 		err = fmt.Errorf("%w; %s", err, advice)
 	}

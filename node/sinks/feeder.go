@@ -12,11 +12,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/zeebo/xxh3"
 
 	"crawlnode/crawl"
+	"crawlnode/node/datadir"
 	"crawlnode/store/derived"
 	"crawlnode/store/derived/follow"
 	"crawlnode/store/files"
@@ -85,9 +87,20 @@ func New(o Options) (*Feeder, error) {
 	f.state.EventsTotal = stored.Events
 	f.reader = follow.New(o.Derived, derived.Pages, stored.Cursor)
 	if f.sink, err = o.Open(o.Target); err != nil {
-		return nil, fmt.Errorf("open the sink %s: %w", name, err)
+		return nil, unopened(err)
 	}
 	return f, nil
+}
+
+// unopened is the error of a sink that cannot be opened. A file where none can be is a mistake in the flag, and no fault of
+// the data directory's.
+func unopened(err error) error {
+	for _, mistake := range [...]error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.EISDIR} {
+		if errors.Is(err, mistake) {
+			return datadir.Usage(fmt.Errorf("%w: name a file in a folder that exists, and that this user may write to", err))
+		}
+	}
+	return err
 }
 
 // State is what is known of the sink at a moment.

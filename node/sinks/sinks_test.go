@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/node/datadir"
 	"crawlnode/store/derived"
 	"crawlnode/store/sink"
 	"crawlnode/web/urlnorm"
@@ -234,6 +235,14 @@ func TestSet(t *testing.T) {
 	none.Run(t.Context())
 	if _, err := Open([]string{"file:" + filepath.Join(dir, "a"), "file:" + dir}, dir, filepath.Join(dir, "sinks"), log); err == nil || !strings.Contains(err.Error(), "--sink file:"+dir) {
 		t.Error(err)
+	}
+	away := "file:" + filepath.Join(dir, "none", "a")
+	_, err = Open([]string{away}, dir, filepath.Join(dir, "sinks"), log)
+	if err = datadir.Failed("open the sinks", err); !errors.Is(err, datadir.ErrUsage) || errors.Is(err, datadir.ErrStorage) {
+		t.Errorf("a file in a folder that is not there: %v", err)
+	}
+	if text := err.Error(); strings.Count(text, away) != 1 || strings.Contains(text, "--data-dir") || !strings.Contains(text, "name a file in a folder that exists") {
+		t.Error(text)
 	}
 	one, err := Open([]string{"file:" + filepath.Join(dir, "a")}, dir, filepath.Join(dir, "sinks"), log)
 	if err != nil || len(one.State(time.Now())) != 1 {

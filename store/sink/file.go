@@ -62,17 +62,25 @@ func (s *fileSink) Send(ctx context.Context, events []Event) error {
 	}
 	n, err := s.f.Write(s.buf.Bytes())
 	if err != nil {
-		if cut := s.f.Truncate(s.size); cut != nil {
-			s.size += int64(n)
-			err = errors.Join(err, cut, s.endLine())
-		}
-		return fmt.Errorf("append to %s: %w", s.f.Name(), err)
+		return fmt.Errorf("append to %s: %w", s.f.Name(), errors.Join(err, s.takeBack(n)))
 	}
 	s.size += int64(n)
 	if err := s.f.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", s.f.Name(), err)
 	}
 	return nil
+}
+
+// takeBack cuts off the n bytes of a write that failed. If the file cannot be cut, or if it has lines of another process, such
+// as of a second node with the same sink, only the line is ended.
+func (s *fileSink) takeBack(n int) error {
+	info, err := s.f.Stat()
+	if err == nil && info.Size() == s.size+int64(n) {
+		if err = s.f.Truncate(s.size); err == nil {
+			return nil
+		}
+	}
+	return errors.Join(err, s.endLine())
 }
 
 func (s *fileSink) Close() error { return s.f.Close() }

@@ -296,6 +296,34 @@ func TestFileLine(t *testing.T) {
 	}
 }
 
+// TestSharedFile: two nodes may append to one file. What the one takes back after a failed write is its own.
+func TestSharedFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	var both [2]*fileSink
+	for i := range both {
+		s, err := openFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		both[i] = s
+	}
+	mustSend(t, both[0], []Event{{Line: []byte("first")}})
+	mustSend(t, both[1], []Event{{Line: []byte("second")}})
+	const part = "a line that a full disk has"
+	if _, err := both[0].f.WriteString(part); err != nil {
+		t.Fatal(err)
+	}
+	if err := both[0].takeBack(len(part)); err != nil {
+		t.Error(err)
+	}
+	mustSend(t, both[0], []Event{{Line: []byte("third")}})
+	if text, err := os.ReadFile(path); err != nil || string(text) != "first\nsecond\n"+part+"\nthird\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
 // TestNoStream says what is missing.
 func TestNoStream(t *testing.T) {
 	t.Parallel()
