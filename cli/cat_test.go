@@ -63,7 +63,7 @@ func TestCat(t *testing.T) {
 	}
 	cat(web.URL+"/dot.png").want(t, command.ExitOK, "\x89PNG\r\n\x1a\n", "")
 	cat(web.URL+"/dot.png", "--text").want(t, command.ExitError, "", "it has no text: it is image/png")
-	cat(web.URL+"/none").want(t, command.ExitError, "", "no index in "+filepath.Join(dir, "warc")+" has a capture of")
+	cat(web.URL+"/none").want(t, command.ExitError, "", "no such record: no index in "+filepath.Join(dir, "warc")+" has a capture of")
 	cat("::").want(t, command.ExitError, "", "::")
 	if r := run(t, "", "cat", web.URL, "--data-dir", filepath.Join(dir, "no")); r.code != command.ExitUsage || !strings.Contains(r.errout, "--data-dir") {
 		t.Errorf("no directory: %d %s", r.code, r.errout)

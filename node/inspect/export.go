@@ -96,6 +96,9 @@ func (i *Inspector) OpenCapture(ctx context.Context, file string, offset int64) 
 			why = err
 		}
 	}
+	if errors.Is(why, archive.ErrNoCapture) { // what this node lacks says nothing of the others
+		return nil, fmt.Errorf("%w: no member has a record at offset %d of %.200q", crawl.ErrNoCapture, offset, file)
+	}
 	return nil, fmt.Errorf("%w: %w", crawl.ErrNoCapture, why)
 }
 

@@ -346,6 +346,8 @@ func TestExport(t *testing.T) {
 	}
 	if _, err := nodes["a"].OpenCapture(t.Context(), "f", 0); !errors.Is(err, crawl.ErrNoCapture) || strings.Contains(err.Error(), "no answer") {
 		t.Errorf("a record that no member has: %v", err)
+	} else if text := err.Error(); !strings.Contains(text, `offset 0 of "f"`) || strings.Contains(text, "this node has no file") { // b may have the file
+		t.Error(text)
 	}
 	for _, n := range nodes {
 		n.lines = ""

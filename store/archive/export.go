@@ -147,7 +147,7 @@ func filesWith(dir, suffix string) ([]string, error) {
 }
 
 // ErrNoCapture says that no record begins at a position.
-var ErrNoCapture = errors.New("no record begins there")
+var ErrNoCapture = errors.New("no such record")
 
 // Member is one record as it stands in its file: a gzip member or a zstd frame.
 type Member struct {
