@@ -96,7 +96,7 @@ func Merge(p Picture) *crawl.Status {
 	s := &crawl.Status{APIVersion: crawl.StatusAPIVersion, AsOf: p.Now.UTC(), ServedBy: p.Name,
 		Version: crawl.VersionStatus{Crawlnode: p.Version, Protocol: p.Protocol}, Output: crawl.OutputStatus{Sinks: []crawl.SinkStatus{}}}
 	var sum crawl.Counters
-	served, bereft := make([]byte, (p.Total+7)/8), p.bereft()
+	marks, bereft := newMarks(p.Total), p.bereft()
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		s.Nodes = append(s.Nodes, nodeStatus(n))
@@ -110,15 +110,19 @@ func Merge(p Picture) *crawl.Status {
 		sum.Plus(&n.Block.Counters)
 		if n.live() {
 			addBlock(s, &n.Block)
-			addHeld(&s.Ring, n, served, bereft && n.Block.View < p.View)
+			addHeld(&s.Ring, n, &marks, bereft && n.Block.View < p.View)
 		}
 	}
-	s.Ring.Served = crawl.CountBits(served)
+	s.Ring.Served = crawl.CountBits(marks.served)
 	slices.SortFunc(s.Nodes, func(a, b crawl.NodeStatus) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
 	fillTotals(s, &sum)
-	fillRing(s, &p, bereft)
+	lost := 0
+	if bereft { // not moving, but without the copy that the holder had
+		lost = p.Total - crawl.CountBits(marks.held)
+	}
+	fillRing(s, &p, lost)
 	fillCrawl(s, &p)
 	fillRates(s, &p)
 	fillFreshness(s, &p, &sum)

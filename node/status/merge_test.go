@@ -356,6 +356,10 @@ func TestUnderReplicated(t *testing.T) {
 			p.Nodes[1].lose(5)
 		}, 5},
 		{"their holder is silent", func(p *Picture) { p.Nodes[1].Age = time.Minute }, 16},
+		{"a holder without a lease, and one that is silent", func(p *Picture) {
+			p.Nodes[0].Block.NoLease, p.Nodes[0].Block.UnderReplicated = true, 16 // not served, and counted by their holder
+			p.Nodes[1].Age = time.Minute
+		}, 32},
 		{"a holder at the view before the failure", func(p *Picture) {
 			p.Change = crawl.ChangeStatus{Cause: new(crawl.CauseFailed)}
 			p.Nodes[1].Block.View = 3

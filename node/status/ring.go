@@ -19,25 +19,33 @@ func addRing(r *crawl.RingStatus, b *crawl.NodeBlock) {
 	r.Handoff.Stuck = append(r.Handoff.Stuck, b.Handoff.Stuck...)
 }
 
+// marks has a bit for each partition: held by a live member, and served by one, that may fetch.
+type marks struct{ held, served []byte }
+
+func newMarks(partitions int) marks {
+	return marks{make([]byte, (partitions+7)/8), make([]byte, (partitions+7)/8)}
+}
+
 // addHeld marks the partitions that a live member holds. They are marked and not counted: during a
 // move the blocks of both nodes may report a partition for a second, which must not hide another
 // one without a holder. An early block, made before the view that dropped a failed node, still
 // counts the copies there: its partitions may have too few.
-func addHeld(r *crawl.RingStatus, n *Node, served []byte, early bool) {
+func addHeld(r *crawl.RingStatus, n *Node, m *marks, early bool) {
 	if early {
 		r.UnderReplicated += crawl.CountBits(n.Held)
 	} else {
 		r.UnderReplicated += n.Block.UnderReplicated
 	}
-	if n.Block.NoLease {
-		return // a node that may not fetch serves no partition
-	}
-	for i := range min(len(n.Held), len(served)) {
-		served[i] |= n.Held[i]
+	for i := range min(len(n.Held), len(m.held)) {
+		m.held[i] |= n.Held[i]
+		if !n.Block.NoLease { // a node that may not fetch serves no partition
+			m.served[i] |= n.Held[i]
+		}
 	}
 }
 
-func fillRing(s *crawl.Status, p *Picture, bereft bool) {
+// fillRing fills in the rest. lost are partitions that have lost the copy of their holder.
+func fillRing(s *crawl.Status, p *Picture, lost int) {
 	r := &s.Ring
 	r.View, r.Digest, r.Partitions, r.ReplicationFactor = p.View, p.Digest, p.Total, p.Factor
 	h := &r.Handoff
@@ -55,9 +63,7 @@ func fillRing(s *crawl.Status, p *Picture, bereft bool) {
 	if !p.Alone { // an owner also awaits partitions that a live holder will pass on
 		unserved := r.Partitions - r.Served
 		r.Promoting = min(r.Promoting, max(unserved-r.Offline, 0))
-		if bereft { // not moving, but without the copy that the holder had
-			r.UnderReplicated += unserved
-		}
+		r.UnderReplicated = min(r.UnderReplicated+lost, r.Partitions)
 	}
 	// A member that is draining still holds the partitions that the next view takes from it, and a
 	// block of another view says nothing about this one.
