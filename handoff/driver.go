@@ -16,8 +16,12 @@ import (
 	"crawlnode/ticks"
 )
 
-// retryEvery is how often what broke, or was told "later", is tried.
-const retryEvery = 100 * time.Millisecond
+const (
+	// retryEvery is how often what broke, or was told "later", is tried.
+	retryEvery = 100 * time.Millisecond
+	// restEvery is how often the machine gets a turn while nothing waits for one: for its sweeps.
+	restEvery = 5 * time.Second
+)
 
 // Options configure a Driver. All fields but Logger and BytesPerSecond are required.
 type Options struct {
@@ -66,6 +70,7 @@ type Driver struct {
 	copies    *copies.Copies
 	sets      *recorder
 	status    atomic.Pointer[Status]
+	behind    bool // an event has come since status was published; owned by Run
 	ownership atomic.Pointer[ownership]
 	turn      atomic.Int64 // when the event at hand last made a step, in nanoseconds from started, at least 1; 0: there is none
 
@@ -184,7 +189,16 @@ func (d *Driver) Run(ctx context.Context) error {
 			}
 			return err
 		}
+		retry.Reset(d.pace())
 	}
+}
+
+// pace is how often the machine needs a turn, after an event.
+func (d *Driver) pace() time.Duration {
+	if d.machine.Waits() || d.behind {
+		return retryEvery
+	}
+	return restEvery
 }
 
 // progressed notes that the event at hand has made a step.
@@ -287,6 +301,7 @@ func (d *Driver) step(ctx context.Context, events []machine.Event) error {
 	if acted {
 		d.publishOwnership(nil)
 	}
+	d.behind = true
 	if acted || d.status.Load().stale(d.now()) {
 		d.publish()
 	}

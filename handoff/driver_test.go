@@ -236,6 +236,29 @@ func TestGate(t *testing.T) {
 	})
 }
 
+// TestDriverRests: nodes whose partitions are where they should be give the machine seldom a turn, until a view changes.
+func TestDriverRests(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		pace := func(want time.Duration) {
+			t.Helper()
+			synctest.Wait()
+			for _, id := range three {
+				if got := w.nodes[id].driver.pace(); got != want {
+					t.Errorf("%s gives the machine a turn each %v, want %v", id, got, want)
+				}
+			}
+		}
+		w.awaitRest(w.install(1, three...))
+		time.Sleep(2 * time.Second)
+		pace(restEvery)
+		v := w.install(2, "a", "b", "c")
+		pace(retryEvery)
+		w.awaitRest(v)
+		time.Sleep(2 * time.Second)
+		pace(restEvery)
+	})
+}
+
 // TestSweep: a copy that no table names, and whose holder was never told to drop
 // it, goes in the end; not one that is suspect.
 func TestSweep(t *testing.T) {
@@ -255,7 +278,7 @@ func TestSweep(t *testing.T) {
 				left++
 			}
 		}
-		time.Sleep(3 * machine.SweepEvery * retryEvery)
+		time.Sleep(3 * machine.SweepEvery)
 		for p := range crawl.Partition(memPartitions) {
 			for _, id := range three {
 				own := id == v.Table.Owner(p) || id == v.Table.Replicas(p)[0]

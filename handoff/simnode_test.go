@@ -1,8 +1,10 @@
 package handoff
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"crawlnode/crawl"
@@ -172,12 +174,43 @@ func (n *simNode) tick() {
 	if !n.up || n.machine == nil {
 		return
 	}
-	n.step(machine.Retry{Now: n.w.now})
+	n.retry()
 	n.spread()
 	for _, f := range n.freezes {
 		n.tryFreeze(f)
 	}
 	n.freezes = nil
+}
+
+// retry gives the machine its turn, as the driver does: often while something waits for it, else seldom, for sweeps. Then
+// it must change nothing, or the partition that it is about would have waited here.
+func (n *simNode) retry() {
+	turn := machine.Retry{Now: n.w.now}
+	if n.machine.Waits() {
+		n.step(turn)
+		return
+	}
+	if !n.w.chance(10) {
+		return
+	}
+	before := n.describe()
+	for _, a := range n.machine.Step(turn) {
+		if _, is := a.(machine.Sweep); !is {
+			n.w.fail("%s: nothing waited, and a turn orders %T%+v", n.id, a, a)
+		}
+		n.perform(a)
+	}
+	if after := n.describe(); after != before {
+		n.w.fail("%s: nothing waited, and a turn changes\n%s to\n%s", n.id, before, after)
+	}
+}
+
+func (n *simNode) describe() string {
+	var s strings.Builder
+	for p := range n.disk {
+		fmt.Fprintln(&s, n.machine.Describe(crawl.Partition(p)))
+	}
+	return s.String()
 }
 
 // write commits one mutation, and waits until it is acknowledged.

@@ -89,6 +89,7 @@ func (d *Driver) publish() {
 		}
 	}
 	d.status.Store(s)
+	d.behind = false
 }
 
 // noteSingle keeps the time from which on a partition had one copy.

@@ -12,11 +12,11 @@ import (
 // The first tick comes within the interval, not after it. Ticks that send messages to other nodes at once have moments
 // of their own (time.Ticker): the members of a cluster would all send at the same time.
 type Ticker struct {
-	C     <-chan time.Time
-	every time.Duration
-	c     chan time.Time // capacity 1: a tick that nobody has taken yet stands for later ones too
+	C <-chan time.Time
+	c chan time.Time // capacity 1: a tick that nobody has taken yet stands for later ones too
 
 	mu      sync.Mutex // guards what follows
+	every   time.Duration
 	timer   *time.Timer
 	stopped bool
 }
@@ -48,6 +48,18 @@ func (t *Ticker) tick() {
 	if !t.stopped {
 		t.timer.Reset(Until(now, t.every))
 	}
+}
+
+// Reset changes the interval: the next tick comes at the next common moment of the new one. With the interval that the
+// ticker has already it changes nothing. A tick that nobody has taken yet stays.
+func (t *Ticker) Reset(every time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stopped || t.every == every {
+		return
+	}
+	t.every = every
+	t.timer.Reset(Until(time.Now(), every))
 }
 
 // Stop ends the ticks. It does not close C.

@@ -63,3 +63,36 @@ func TestTicksEnd(t *testing.T) {
 		}
 	})
 }
+
+func TestReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ticker := New(time.Second)
+		defer ticker.Stop()
+		begin := time.Now()
+		at := func(want time.Duration) {
+			t.Helper()
+			if got := (<-ticker.C).Sub(begin); got != want {
+				t.Errorf("a tick came after %v, want %v", got, want)
+			}
+		}
+		at(time.Second)
+		time.Sleep(1200 * time.Millisecond)
+		ticker.Reset(5 * time.Second)
+		at(2 * time.Second) // nobody had taken it
+		at(5 * time.Second)
+		time.Sleep(2050 * time.Millisecond)
+		for range 3 {
+			ticker.Reset(100 * time.Millisecond)
+		}
+		at(7100 * time.Millisecond)
+		at(7200 * time.Millisecond)
+		ticker.Stop()
+		ticker.Reset(time.Second)
+		time.Sleep(3 * time.Second)
+		select {
+		case <-ticker.C:
+			t.Error("a tick came after the end")
+		default:
+		}
+	})
+}

@@ -33,6 +33,23 @@
 //	Absent     all members said "not I", I own    Holding    Promote, or RequestCopy first
 //	any held   a view without me, or I am newer   Absent     Yield
 //
+// # When a Retry changes something
+//
+// A Retry is a function of what the machine knows, and of the time for a sweep alone. So when one has changed and ordered
+// nothing, the next one does not either, until another event comes. What one can change:
+//
+//	what is there                                  what a Retry does
+//	a node rests after a failure                   counts its rest down
+//	held, links or sets not as they should be      tend: opens and closes links, proposes a set
+//	Released, no token under way                   PassToken
+//	Holding for another owner that is in sync      Freeze, when a place is free
+//	Absent and owned by this node                  Ask, once the pause after the last round is over
+//	a round of questions was the last one          sets the count of rounds to 0
+//	its time has come                              Sweep
+//
+// Waits reports whether any but the last of these may be so. It errs on the side of waiting: while a move or a question
+// runs it is true, although the event that ends it comes on its own, and it is true after each event that is no Retry.
+//
 // # Files
 //
 //	states.go    the states and the legal moves

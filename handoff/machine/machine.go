@@ -66,8 +66,9 @@ type Machine struct {
 	askFrom  int // the partition that the next round of questions begins with
 	lost     int // partitions whose last copies were forgotten
 
-	sinceSweep int // retries since the last one
-	actions    []Action
+	waiting   bool          // there may be something for a next retry to do; Waits explains it
+	nextSweep time.Duration // not before this moment
+	actions   []Action
 }
 
 // rest keeps a node that cannot be reached from being tried all the time: after
@@ -86,6 +87,7 @@ func New(self crawl.NodeID, partitions, factor int, l Limits) *Machine {
 // Step takes one event and returns what must be done, in order.
 func (m *Machine) Step(e Event) []Action {
 	m.actions = nil
+	m.waiting = true // a retry knows better
 	switch e := e.(type) {
 	case Loaded:
 		m.load(e)
@@ -215,21 +217,35 @@ func (m *Machine) keep(i crawl.Partition, p *part, first bool) {
 	m.tend(i, p)
 }
 
-// retry is the timer's turn.
+// retry is the timer's turn. When m.waiting is false after it, another one would change nothing and order nothing
+// until a next event comes, but a sweep: doc.go has the states that wait.
 func (m *Machine) retry(e Retry) {
 	m.now = e.Now
+	m.waiting = m.ask.wait > 0 || m.ask.rounds > 0
 	for _, r := range m.rests {
+		m.waiting = m.waiting || r.left > 0
 		r.left = max(r.left-1, 0)
 	}
 	for i := range m.parts {
 		if p := &m.parts[i]; p.held() && !p.atRest {
 			m.tend(crawl.Partition(i), p)
 		}
+		m.waiting = m.waiting || m.partWaits(crawl.Partition(i))
 	}
 	m.fill()
 	m.ask.wait = max(m.ask.wait-1, 0)
 	m.startAsk()
+	m.waiting = m.waiting || len(m.actions) > 0
 	m.startSweep()
+}
+
+// partWaits reports whether a partition is not where or as it should be, so that a retry may do something for it.
+func (m *Machine) partWaits(i crawl.Partition) bool {
+	p, owner := &m.parts[i], m.ownerOf(i)
+	if p.state != Holding {
+		return p.held() || owner == m.self
+	}
+	return !p.atRest || owner != m.self && owner != ""
 }
 
 // yield ends a tenure at once (ownership rule 11).

@@ -72,6 +72,11 @@ func (m *Machine) Lost() int { return m.lost }
 // have followed each other.
 func (m *Machine) AskedInVain() int { return m.ask.rounds }
 
+// Waits reports whether something waits for a next Retry. It is about the last event, and only a Retry makes it false:
+// what any other event has changed is for the next Retry to look at. While it is false, a Retry orders nothing but a
+// sweep, each SweepEvery.
+func (m *Machine) Waits() bool { return m.waiting }
+
 // Describe shows all that the machine knows of a partition in one line, for logs.
 func (m *Machine) Describe(p crawl.Partition) string {
 	x := &m.parts[p]

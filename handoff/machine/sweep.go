@@ -1,16 +1,23 @@
 package machine
 
-import "crawlnode/crawl"
+import (
+	"time"
 
-// SweepEvery is the pause between two sweeps, in retries.
-const SweepEvery = 100
+	"crawlnode/crawl"
+)
+
+// SweepEvery is the pause between two sweeps, and before the first one.
+const SweepEvery = 10 * time.Second
 
 // startSweep names what this node should have no copy of, by its owner.
 func (m *Machine) startSweep() {
-	if m.sinceSweep++; m.sinceSweep < SweepEvery || !m.listed || m.table == nil {
+	if m.nextSweep == 0 {
+		m.nextSweep = m.now + SweepEvery
+	}
+	if m.now < m.nextSweep || !m.listed || m.table == nil {
 		return
 	}
-	m.sinceSweep = 0
+	m.nextSweep = m.now + SweepEvery
 	parts := map[crawl.NodeID][]crawl.Partition{}
 	for i := range m.parts {
 		p := crawl.Partition(i)
