@@ -1,8 +1,9 @@
 // Package prober looks for proof that a boot of another member is dead. A proof holds for
 // one boot, for ever, and each node accepts only what it observed itself:
 //
-//	process   the member ran on this machine, and its process is gone (/proc,
-//	          looked at each 200 ms)
+//	process   the member ran on this machine, and its process is gone (/proc).
+//	          The system signals when to look (pidfd_open); where it cannot,
+//	          or has signalled and it is not gone, each 200 ms
 //	refusal   an authenticated connection to exactly that boot was ended by the
 //	          other side, and two connections to the same address are then refused
 //
@@ -11,7 +12,8 @@
 //
 // Run is the one goroutine that owns the searches. Watch sets the members to look at,
 // StreamEnded reports connections that have ended; both only store it for Run. At most one
-// series of connects to each member is under way. Run waits for what it started.
+// series of connects to each member is under way, and one goroutine waits for the end of each
+// process that is followed. Run waits for what it started.
 //
 //	queue    filled by     emptied by          bound                when full
 //	Proofs   Run, dials    membership's loop   unbuffered           they wait

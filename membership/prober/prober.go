@@ -17,7 +17,8 @@ import (
 
 // Timing of the search for proof.
 const (
-	processEvery = 200 * time.Millisecond // one small read for each member on this machine
+	processEvery = 200 * time.Millisecond // one small read for each member on this machine whose end is not signalled
+	restEvery    = 10 * time.Second       // the same for those whose end is: nothing is known to need it
 	dialEvery    = time.Second            // while a suspicion lasts
 	dialTimeout  = time.Second
 	dialPause    = 50 * time.Millisecond // between two connects
@@ -37,9 +38,11 @@ const (
 type Prober struct {
 	dial    func(ctx context.Context, addr string) error
 	gone    func(consensus.Member) (gone, known bool)
-	targets atomic.Pointer[[]Target] // set by the loop
-	wake    chan struct{}            // cap 1: targets or ended have changed
-	Proofs  chan consensus.Dead      // unbuffered: emptied by the loop
+	follow  func(consensus.Member) ending // nil: the system does not signal its end, or it runs elsewhere
+	local   func(consensus.Member) bool   // it may run on this machine
+	targets atomic.Pointer[[]Target]      // set by the loop
+	wake    chan struct{}                 // cap 1: targets or ended have changed
+	Proofs  chan consensus.Dead           // unbuffered: emptied by the loop
 
 	mu    sync.Mutex // guards ended
 	ended map[crawl.NodeID]lastStream
@@ -49,6 +52,12 @@ type Prober struct {
 type lastStream struct {
 	boot crawl.Boot
 	at   string // IP:port
+}
+
+// ending is a process of this machine whose end the system signals. The signal proves nothing: it says when to look.
+type ending interface {
+	await() // until the process has ended, or close is called, or the system refuses to wait
+	close() // may be called more than once
 }
 
 // Target is a member that is watched.
@@ -63,21 +72,35 @@ type Target struct {
 func New(self consensus.Process, dial func(ctx context.Context, addr string) error, gone func(consensus.Member) (gone, known bool)) *Prober {
 	p := &Prober{
 		dial: dial, gone: gone,
-		wake: make(chan struct{}, 1), Proofs: make(chan consensus.Dead), ended: map[crawl.NodeID]lastStream{},
+		follow: func(consensus.Member) ending { return nil },
+		local:  func(consensus.Member) bool { return true },
+		wake:   make(chan struct{}, 1), Proofs: make(chan consensus.Dead), ended: map[crawl.NodeID]lastStream{},
 	}
 	p.targets.Store(new([]Target))
 	if p.dial == nil {
 		p.dial = dialOnce
 	}
 	if p.gone == nil {
-		p.gone = func(m consensus.Member) (bool, bool) {
-			if self.Machine == "" || m.Machine != self.Machine || m.PID == 0 {
-				return false, false
-			}
-			return processGone(m.Process)
-		}
+		p.lookIntoProc(self)
 	}
 	return p
+}
+
+// lookIntoProc lets the system tell of the processes of this machine.
+func (p *Prober) lookIntoProc(self consensus.Process) {
+	p.local = func(m consensus.Member) bool { return self.Machine != "" && m.Machine == self.Machine && m.PID != 0 }
+	p.gone = func(m consensus.Member) (gone, known bool) {
+		if !p.local(m) {
+			return false, false
+		}
+		return processGone(m.Process)
+	}
+	p.follow = func(m consensus.Member) ending {
+		if !p.local(m) {
+			return nil
+		}
+		return follow(m.PID)
+	}
 }
 
 func dialOnce(ctx context.Context, addr string) error {
@@ -121,17 +144,48 @@ type search struct {
 	urgent  bool      // ended is new
 	dialing bool      // connects are under way
 	dialed  time.Time // when they last began
+
+	process  ending      // its end signals when to look; nil: it is looked at each processEvery
+	followed atomic.Bool // process has not ended yet
+}
+
+// begin starts to follow the process of a target; parts is told of the goroutine. What may have ended before is looked at
+// by the caller, after this.
+func (p *Prober) begin(t Target, parts *sync.WaitGroup) *search {
+	s := &search{boot: t.Boot, process: p.follow(t.Member)}
+	if s.process == nil {
+		return s
+	}
+	s.followed.Store(true)
+	parts.Go(func() {
+		s.process.await()
+		s.followed.Store(false)
+		p.look()
+	})
+	return s
+}
+
+// end stops to follow the process.
+func (s *search) end() {
+	if s.process != nil {
+		s.process.close()
+	}
 }
 
 // Run looks until ctx ends, and waits for what it started. At most one series
 // of connects to each member is under way.
 func (p *Prober) Run(ctx context.Context) {
-	var dials sync.WaitGroup
-	defer dials.Wait()
+	var parts sync.WaitGroup
+	defer parts.Wait()
 	tick := ticks.New(processEvery)
 	defer tick.Stop()
 	done := make(chan crawl.NodeID) // filled by the dials, emptied here
 	searches := map[crawl.NodeID]*search{}
+	defer func() {
+		for _, s := range searches {
+			s.end()
+		}
+	}()
 	for {
 		select {
 		case <-ctx.Done():
@@ -144,7 +198,8 @@ func (p *Prober) Run(ctx context.Context) {
 			}
 			continue
 		}
-		for _, t := range p.renew(searches) {
+		every := restEvery
+		for _, t := range p.renew(searches, &parts) {
 			s := searches[t.ID]
 			if gone, known := p.gone(t.Member); known && gone && !s.proved {
 				s.proved = true
@@ -152,7 +207,7 @@ func (p *Prober) Run(ctx context.Context) {
 			}
 			if !s.proved && s.due(t.Suspect, time.Now()) {
 				at := s.ended
-				dials.Go(func() {
+				parts.Go(func() {
 					p.connect(ctx, t.Member, at)
 					select {
 					case done <- t.ID:
@@ -160,26 +215,31 @@ func (p *Prober) Run(ctx context.Context) {
 					}
 				})
 			}
+			if !s.proved && (s.dialing || s.ended != "" && t.Suspect || p.local(t.Member) && !s.followed.Load()) {
+				every = processEvery
+			}
 		}
+		tick.Reset(every)
 	}
 }
 
 // renew updates the searches to the targets, and takes in the streams that ended.
-func (p *Prober) renew(searches map[crawl.NodeID]*search) []Target {
+func (p *Prober) renew(searches map[crawl.NodeID]*search, parts *sync.WaitGroup) []Target {
 	p.mu.Lock()
 	ended := p.ended
 	p.ended = map[crawl.NodeID]lastStream{}
 	p.mu.Unlock()
 	targets := *p.targets.Load()
-	for id := range searches {
-		if !slices.ContainsFunc(targets, func(t Target) bool { return t.ID == id }) {
+	for id, s := range searches {
+		if !slices.ContainsFunc(targets, func(t Target) bool { return t.ID == id && t.Boot == s.boot }) {
+			s.end()
 			delete(searches, id)
 		}
 	}
 	for _, t := range targets {
 		s := searches[t.ID]
-		if s == nil || s.boot != t.Boot {
-			s = &search{boot: t.Boot}
+		if s == nil {
+			s = p.begin(t, parts)
 			searches[t.ID] = s
 		}
 		if last := ended[t.ID]; last.boot == t.Boot {

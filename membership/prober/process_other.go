@@ -8,3 +8,6 @@ import "crawlnode/membership/consensus"
 func OwnProcess() consensus.Process { return consensus.Process{} }
 
 func processGone(consensus.Process) (gone, known bool) { return false, false }
+
+// follow returns nil: there is no signal of another process's end on this system.
+func follow(int) ending { return nil }
