@@ -64,7 +64,8 @@
 // is stopped. The loop withdraws the right to grant before another node can learn of an
 // acceptance.
 //
-// Renewals, their answers and a small call each 250 ms carry readings of the clocks. A
+// Renewals and their answers carry readings of the clocks, and so does a small call that a
+// node makes when it has compared its clock with no other machine's for 250 ms. A
 // node whose own clock stood still (consensus.Standstill) loses its lease at once; the
 // lease returns with grants that are requested from then on. Between the end of the pause
 // and the first message after it, the pause cannot be detected.

@@ -25,6 +25,9 @@ type leasing struct {
 	heard map[crawl.NodeID]crawl.Boot // nodes that called or answered since the loop's last look
 	// clocks has the clocks of members of view, and detects that this machine stood still.
 	clocks consensus.Standstill
+	// compared is when a reading was last compared of a clock that may run on while this one stands still.
+	compared time.Duration
+	shares   func(Member) bool // a member's clock is this very one
 }
 
 // askable is what a question about the lease needs, in one immutable piece.
@@ -34,7 +37,8 @@ type askable struct {
 }
 
 func newLeasing(clock Clock, id crawl.NodeID, boot crawl.Boot, free bool) *leasing {
-	l := &leasing{clock: clock, lease: consensus.NewLease(id, boot, free), heard: map[crawl.NodeID]crawl.Boot{}, clocks: consensus.Standstill{}}
+	l := &leasing{clock: clock, lease: consensus.NewLease(id, boot, free), heard: map[crawl.NodeID]crawl.Boot{}, clocks: consensus.Standstill{},
+		shares: func(Member) bool { return false }}
 	l.apart = l.difference(clock.BootTime())
 	l.publishLocked()
 	return l
@@ -171,6 +175,24 @@ func (m *Membership) ClockAnswered(id crawl.NodeID, boot crawl.Boot, reading, as
 	})
 }
 
+// ClockCompared is the reading of this node's clock when it was last compared with one that may run on while this one
+// stands still.
+func (m *Membership) ClockCompared() time.Duration {
+	m.leases.mu.Lock()
+	defer m.leases.mu.Unlock()
+	return m.leases.compared
+}
+
+// SharesClock reports whether a member reads the same clock as this node, because it runs on the same machine: they stand
+// still together, so its readings say nothing.
+func (m *Membership) SharesClock(other Member) bool { return m.leases.shares(other) }
+
+// sharesClock is SharesClock of a node with a process and a clock. A clock that is not the system's is its own.
+func sharesClock(self consensus.Process, clock Clock) func(Member) bool {
+	_, system := clock.(systemClock)
+	return func(other Member) bool { return system && self.Machine != "" && other.Machine == self.Machine }
+}
+
 func (m *Membership) compareClocks(id crawl.NodeID, boot crawl.Boot, compare func(consensus.Standstill, time.Duration) time.Duration) {
 	lost := m.leases.compare(id, boot, compare)
 	if lost == 0 {
@@ -192,6 +214,9 @@ func (l *leasing) compare(id crawl.NodeID, boot crawl.Boot, compare func(consens
 		return 0
 	}
 	now := l.clock.BootTime()
+	if member, ok := l.view.Member(id); ok && l.clocks.Knows(id, boot) && !l.shares(member) {
+		l.compared = now
+	}
 	if lost = compare(l.clocks, now); lost > 0 {
 		l.lease.End(now)
 		l.publishLocked()

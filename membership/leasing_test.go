@@ -140,14 +140,23 @@ func TestLeaseOfPausedMachine(t *testing.T) {
 	if !m.LeaseValid() {
 		t.Fatal("nobody can know yet")
 	}
+	if at := m.ClockCompared(); at != 0 {
+		t.Errorf("compared at %v: the first answer of a member compares nothing", at)
+	}
 	m.ClockTold("c", 1, peer)
 	m.ClockTold("z", 1, 100*time.Hour)
+	if at := m.ClockCompared(); at != 0 {
+		t.Errorf("compared at %v with clocks that have never answered", at)
+	}
 	if !m.LeaseValid() {
 		t.Fatal("void by a clock that it was never compared with")
 	}
 	m.ClockTold("b", 1, peer)
 	if m.LeaseValid() {
 		t.Error("leased after a pause")
+	}
+	if m.ClockCompared() != m.ClockReading() {
+		t.Errorf("compared at %v, want %v", m.ClockCompared(), m.ClockReading())
 	}
 	select {
 	case <-m.LeaseEnded():
@@ -163,5 +172,40 @@ func TestLeaseOfPausedMachine(t *testing.T) {
 	m.LeaseGranted(1, "b", m.ClockReading())
 	if !m.LeaseValid() {
 		t.Error("not leased by what was asked for after it")
+	}
+}
+
+// TestSharesClock: only members with this very clock say nothing by their readings.
+func TestSharesClock(t *testing.T) {
+	t.Parallel()
+	own := consensus.Process{Machine: "m", PID: 1}
+	for _, c := range []struct {
+		name  string
+		self  consensus.Process
+		clock Clock
+		other string
+		want  bool
+	}{
+		{"same machine", own, systemClock{}, "m", true},
+		{"another machine", own, systemClock{}, "n", false},
+		{"unknown machines", consensus.Process{}, systemClock{}, "", false},
+		{"a clock of its own", own, new(handClock), "m", false},
+	} {
+		shares := sharesClock(c.self, c.clock)
+		if got := shares(Member{ID: "b", Process: consensus.Process{Machine: c.other, PID: 2}}); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	// A reading of such a member is no comparison.
+	m := &Membership{leases: newLeasing(new(handClock), "a", 1, false), leaseEnded: make(chan struct{}, 1)}
+	m.leases.shares = func(o Member) bool { return o.ID == "b" }
+	v := viewOf(1, "abc")
+	m.leases.follow(v, v)
+	for i, id := range []crawl.NodeID{"b", "b", "c", "c"} {
+		m.leases.clock.(*handClock).pass(time.Second)
+		m.ClockAnswered(id, 1, time.Hour, m.ClockReading())
+		if compared := m.ClockCompared() == m.ClockReading(); compared != (i == 3) {
+			t.Errorf("answer %d, of %s: compared %v", i, id, compared)
+		}
 	}
 }

@@ -141,6 +141,7 @@ func open(o Options, doc storage.Document, transport memberlist.Transport) (*Mem
 	}
 	m.core = consensus.New(consensus.Identity{ID: doc.ID, Boot: doc.Boot, Mark: m.gossip.Mark(), Cluster: doc.Cluster, QuorumOff: o.QuorumOff}, doc.State)
 	m.leases = newLeasing(o.Clock, doc.ID, doc.Boot, o.QuorumOff)
+	m.leases.shares = sharesClock(m.self.Process, o.Clock)
 	m.leases.follow(m.core.View(), m.core.Grants())
 	m.prober = prober.New(m.self.Process, o.Dial, o.Processes)
 	m.wish.Store(uint32(consensus.Active))

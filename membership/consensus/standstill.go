@@ -39,6 +39,12 @@ func (p peerClock) most(now time.Duration) time.Duration {
 	return p.ahead + (now-p.at)/driftShare
 }
 
+// Knows reports whether a reading of that clock can be compared: the peer has answered since it started.
+func (s Standstill) Knows(id crawl.NodeID, boot crawl.Boot) bool {
+	p, known := s[id]
+	return known && p.boot == boot
+}
+
 // Told takes in a reading of a peer's clock that was made before now. It returns for how
 // long the own clock has certainly stood still since the last answer of that peer,
 // the allowance deducted; 0 for not at all.

@@ -35,6 +35,10 @@ type Members interface {
 	ClockReading() time.Duration
 	ClockTold(id crawl.NodeID, boot crawl.Boot, reading time.Duration)
 	ClockAnswered(id crawl.NodeID, boot crawl.Boot, reading, asked time.Duration)
+	// ClockCompared is ClockReading at the last of these that could tell that this machine stood still.
+	ClockCompared() time.Duration
+	// SharesClock: a member's readings never tell that, because it runs on the same machine.
+	SharesClock(membership.Member) bool
 }
 
 // Rules is what heartbeats carry of the crawl document and the scope entries.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,15 +16,25 @@ import (
 )
 
 // fakeMembers notes what it is told.
-type fakeMembers struct{ told []string }
+type fakeMembers struct {
+	told     []string
+	reading  time.Duration // of the own clock; 0: 50
+	compared time.Duration
+	here     []crawl.NodeID // members on this machine
+}
 
 func (f *fakeMembers) note(format string, args ...any) {
 	f.told = append(f.told, fmt.Sprintf(format, args...))
 }
 
-func (f *fakeMembers) Self() membership.Member     { return membership.Member{ID: "a", Boot: 7} }
-func (f *fakeMembers) LeaseAsked() time.Duration   { return 40 }
-func (f *fakeMembers) ClockReading() time.Duration { return 50 }
+func (f *fakeMembers) Self() membership.Member   { return membership.Member{ID: "a", Boot: 7} }
+func (f *fakeMembers) LeaseAsked() time.Duration { return 40 }
+func (f *fakeMembers) ClockReading() time.Duration {
+	if f.reading == 0 {
+		return 50
+	}
+	return f.reading
+}
 func (f *fakeMembers) LeaseGranted(view crawl.Epoch, by crawl.NodeID, asked time.Duration) {
 	f.note("granted %d %s %d", view, by, asked)
 }
@@ -36,6 +48,10 @@ func (f *fakeMembers) Grant(view crawl.Epoch, to crawl.NodeID, boot crawl.Boot) 
 	return true
 }
 
+func (f *fakeMembers) ClockCompared() time.Duration { return f.compared }
+func (f *fakeMembers) SharesClock(m membership.Member) bool {
+	return slices.Contains(f.here, m.ID)
+}
 func (f *fakeMembers) ClockTold(id crawl.NodeID, boot crawl.Boot, reading time.Duration) {
 	f.note("clock %s %d %d", id, boot, reading)
 }
@@ -175,6 +191,46 @@ func TestServe(t *testing.T) {
 	}
 	if _, ok := o.Table.All()["q"]; ok {
 		t.Error("a refused heartbeat was remembered")
+	}
+}
+
+// TestClocksAreComparedWhenNoReadingCame: a clock of another machine is asked when none was compared for clocksEvery.
+func TestClocksAreComparedWhenNoReadingCame(t *testing.T) {
+	t.Parallel()
+	const now = time.Hour
+	for _, c := range []struct {
+		name   string
+		others string // of which capital letters run on this machine
+		lately time.Duration
+		rest   time.Duration
+		ask    string
+	}{
+		{"long ago", "bc", clocksEvery, clocksEvery, "bc"},
+		{"almost so long ago", "bc", clocksEvery - clocksEarly, clocksEvery, "bc"},
+		{"lately", "bc", 100 * time.Millisecond, 150 * time.Millisecond, ""},
+		{"just now", "bc", 0, clocksEvery, ""},
+		{"never", "bc", now, clocksEvery, "bc"},
+		{"the own clock went back", "bc", -time.Second, clocksEvery, "bc"},
+		{"two members", "b", now, Every, ""},
+		{"one on this machine", "bCd", now, clocksEvery, "bd"},
+		{"all on this machine", "BC", now, Every, ""},
+	} {
+		f := &fakeMembers{reading: now, compared: now - c.lately}
+		var ids []crawl.NodeID
+		for _, r := range c.others {
+			id := crawl.NodeID(strings.ToLower(string(r)))
+			if ids = append(ids, id); string(id) != string(r) {
+				f.here = append(f.here, id)
+			}
+		}
+		rest, ask := NewClockWatch(beating(f, ids...)).due()
+		asked := ""
+		for _, m := range ask {
+			asked += string(m.ID)
+		}
+		if rest != c.rest || asked != c.ask {
+			t.Errorf("%s: asks %q, looks again after %v, want %q, %v", c.name, asked, rest, c.ask, c.rest)
+		}
 	}
 }
 
