@@ -272,9 +272,9 @@ func (n *Node) openPeers() {
 	n.pool, n.server = peer.NewPool(po), peer.NewServer(so)
 }
 
-// streamEnded takes the first half of a proof of death to membership: the other
-// side closed a connection on which this boot had answered.
+// streamEnded takes the first half of a proof of death to membership: the other side closed a connection on which this boot had answered.
 func (n *Node) streamEnded(was peer.Target) {
+	n.heap.Work() // what follows waits for milliseconds
 	n.members.StreamEnded(crawl.NodeID(was.ID), crawl.Boot(was.Boot), was.Addr)
 }
 

@@ -229,8 +229,7 @@ func (n *Node) loadedPartitions(ctx context.Context, store transfer.Store) ([]ha
 
 // followViews passes each view on to the movers and keeps only members' connections.
 func (n *Node) followViews(ctx context.Context, e *engine) error {
-	var installed crawl.Epoch
-	barred := 0
+	installed, barred := crawl.Epoch(0), 0
 	changed := n.members.Watch()
 	for {
 		snap := n.members.Snapshot()
@@ -243,6 +242,7 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 			if len(snap.View.Barred) > barred {
 				n.router.ForgetSent() // what only the forgotten node had is sent again
 			}
+			n.heap.Work()
 			installed, barred = snap.View.Number, len(snap.View.Barred)
 			e.moves.Installed(transfer.ViewFor(n.id, n.members.Self().Boot, snap, n.fences.Take(snap.View.Number)))
 			n.viewChanged(snap)

@@ -8,8 +8,9 @@ import (
 
 const (
 	// looseBy is how late the timers of an idle process may be. The kernel then wakes it once for all that are due
-	// within that time. Nothing that an idle node waits for is shorter than 100 ms, and messages wake it at once.
-	looseBy = 40 * time.Millisecond
+	// within that time. Nothing that an idle node waits for is shorter than 100 ms, but what follows the end of a member's
+	// connection, which is work; and messages wake it at once.
+	looseBy = 90 * time.Millisecond
 	// quietLooks is for how many looks, one each second, there was no work when timers become loose. With work they are
 	// exact: commits and batches wait for milliseconds.
 	quietLooks = 3
@@ -34,7 +35,8 @@ type latitude struct {
 // timers is the latitude of this process, for all nodes in it.
 var timers = latitude{set: setSlack}
 
-// Work tells that a page or a commit is made: from now on timers are exact. It is cheap while they are.
+// Work tells that a page or a commit is made, or that a member may have gone: from now on timers are exact. It is cheap
+// while they are.
 func (c *Collector) Work() {
 	if c != nil {
 		c.latitude.work()
