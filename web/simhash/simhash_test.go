@@ -267,6 +267,69 @@ func TestIndexOfTheSame(t *testing.T) {
 	}
 }
 
+// TestIndexOfLikes compares the index with a search of everything it should keep, where many fingerprints share their
+// blocks, so that they are kept side by side: these grow, are cut at maxChain, run dry and come back.
+func TestIndexOfLikes(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(13, 14))
+	const capacity = 1000
+	x := NewIndex[int](capacity)
+	var all []uint64
+	found, rows, cut := 0, 0, 0
+	for i := range 15_000 {
+		era := uint64(i / 3000) // the blocks that many share change
+		p := r.Uint64()
+		for b := range blocks {
+			if r.IntN(3) > 0 {
+				shift := 16 * b
+				p = p&^(0xffff<<shift) | (era*7+uint64(r.IntN(2)))<<shift
+			}
+		}
+		best, newest, full := MaxDistance+1, 0, false
+		kept := all[max(0, len(all)-capacity):]
+		for b := range blocks { // what a lookup reads
+			same := 0
+			for k := len(kept) - 1; k >= 0 && same < maxChain; k-- {
+				if block(kept[k], b) != block(p, b) {
+					continue
+				}
+				same++
+				at := len(all) - len(kept) + k
+				if d := Distance(p, kept[k]); d < best || d == best && d <= MaxDistance && at > newest {
+					best, newest = d, at
+				}
+			}
+			full = full || same == maxChain
+		}
+		if full {
+			cut++
+		}
+		value, distance, ok := x.Near(p)
+		if ok != (best <= MaxDistance) || ok && (distance != best || value != newest) {
+			t.Fatalf("entry %d: %t, value %d at %d; the nearest is %d at %d", i, ok, value, distance, newest, best)
+		}
+		if ok {
+			found++
+		}
+		x.Add(p, i)
+		all = append(all, p)
+		rows = max(rows, len(x.dense[0])+len(x.dense[1])+len(x.dense[2])+len(x.dense[3]))
+	}
+	if found < 500 || cut < 500 || rows < blocks {
+		t.Errorf("%d found, %d lookups of a whole chain, %d rows at most", found, cut, rows)
+	}
+	for range capacity { // nothing alike any more
+		x.Add(r.Uint64(), 0)
+	}
+	for i, rows := range x.dense {
+		for b, row := range rows {
+			if len(row.numbers) == 0 || row.numbers[0] <= x.oldest() {
+				t.Errorf("block %d of %x keeps what the index has dropped", i, b)
+			}
+		}
+	}
+}
+
 func BenchmarkFingerprint(b *testing.B) {
 	r := rand.New(rand.NewPCG(9, 10))
 	var page bytes.Buffer
@@ -290,6 +353,23 @@ func BenchmarkIndex(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p := r.Uint64()
+		x.Near(p)
+		x.Add(p, 0)
+	}
+}
+
+// BenchmarkIndexOfLikes has fingerprints whose blocks are as those of texts in one language: some are frequent.
+func BenchmarkIndexOfLikes(b *testing.B) {
+	r := rand.New(rand.NewPCG(11, 12))
+	z := rand.NewZipf(r, 1.1, 8, 1<<16-1)
+	like := func() uint64 { return z.Uint64() | z.Uint64()<<16 | z.Uint64()<<32 | z.Uint64()<<48 }
+	x := NewIndex[int](1 << 17)
+	for range 1 << 17 {
+		x.Add(like(), 0)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		p := like()
 		x.Near(p)
 		x.Add(p, 0)
 	}
