@@ -168,6 +168,10 @@ var table = []rule{
 		"it keeps the documents of pages as bytes; what is in them the index knows",
 	},
 	{
+		[]string{"frontier/places"}, []string{"crawl", "frontier/commit", "frontier/layout"},
+		"it knows where a queue entry stands, and not what is in it",
+	},
+	{
 		[]string{"frontier/contents"}, []string{"crawl", "frontier/commit", "frontier/layout", "frontier/reader"},
 		"it remembers payloads beside the URLs, in the same writes",
 	},
@@ -200,7 +204,7 @@ var table = []rule{
 		"it reads the stores of nodes that do not run, which its tests fill with a frontier",
 	},
 	{
-		[]string{"frontier"}, []string{"crawl", "importance", "recrawl", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/contents", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/order", "frontier/reader", "frontier/result", "frontier/filters", "frontier/texts"},
+		[]string{"frontier"}, []string{"crawl", "importance", "recrawl", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/contents", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/order", "frontier/places", "frontier/reader", "frontier/result", "frontier/filters", "frontier/texts"},
 		"one node's engine knows no cluster",
 	},
 	{

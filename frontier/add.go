@@ -11,6 +11,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/places"
 	"crawlnode/frontier/texts"
 	"crawlnode/web/urlnorm"
 )
@@ -68,6 +69,7 @@ type candidate struct {
 	fp    layout.Fingerprint
 	rel   []byte  // key of its record, where a look-up is needed
 	found *lookup // what that found; nil: there was none
+	more  bool    // the next one is new and of the same host, but for repeats
 }
 
 // missing is what a look-up finds of a URL that the filters do not know.
@@ -108,10 +110,12 @@ func (g group) admit(home part, urls []crawl.Routed, out []Admission) {
 	g.confirm(urls, cs)
 	for i := range cs {
 		c := &cs[i]
+		c.more = c.found == &missing && i+1 < len(cs) && cs[i+1].found == &missing && urls[cs[i+1].i].Target.URL.Host() == urls[c.i].Target.URL.Host()
 		if out[c.i] = c.pg.admitOne(&urls[c.i].Target, c); out[c.i] == Known {
 			known++
 		}
 	}
+	g.f.places.Flush()
 	clear(cs) // they point at records and at the group
 	g.f.candidates = cs[:0]
 	if known > 0 {
@@ -270,14 +274,15 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 	if o := pg.f.Order(); o != nil {
 		pg.score(o, t, e, &q)
 	}
-	pg.take(e, host, &q.Item)
-	if entry := q.Encode(); e.Fresh && len(entry) <= layout.MaxInline {
+	if entry := q.Encode(); e.Fresh && !c.more && len(entry) <= layout.MaxInline {
+		q.Item.Seq = places.Take(e, q.Item.Band)
 		e.Inline = &layout.InlineURL{Band: q.Item.Band, Seq: q.Item.Seq, Entry: entry}
 	} else {
+		q.Item.Seq = pg.f.places.Add(pg.Part, host, e, q.Item.Band, entry, c.more)
 		rec := crawl.Record{Item: q.Item, State: crawl.Queued}
-		pg.Set(layout.AppendQueueKey(pg.Scratch(), host, rec.Band, rec.Seq), entry)
 		pg.Set(layout.AppendRecordKey(pg.Scratch(), host, c.fp.Probe(found.probe)), layout.EncodeRecord(&rec))
 	}
+	pg.countQueued(e, host, &q.Item)
 	pg.State.Counters.Seen++
 	if e.Fresh {
 		e.Fresh = false
@@ -302,13 +307,14 @@ func (pg part) anchor(t *crawl.Target, c *candidate, probe uint64) {
 
 // take gives an item the next number in its host's queue.
 func (pg part) take(e *commit.Host, host crawl.Host, it *crawl.Item) {
-	b := &e.Bands[it.Band]
-	if b.Next == 0 {
-		b.Head, b.Next = 1, 1
-	}
-	it.Seq = b.Next
-	b.Next++
-	b.Queued++
+	pg.f.places.Flush() // what comes later in the list is behind it
+	it.Seq = places.Take(e, it.Band)
+	pg.countQueued(e, host, it)
+}
+
+// countQueued counts an item that has its number.
+func (pg part) countQueued(e *commit.Host, host crawl.Host, it *crawl.Item) {
+	e.Bands[it.Band].Queued++
 	pg.Touch(e)
 	pg.State.Counters.Queued[it.Band]++
 	if it.Revisit {

@@ -158,7 +158,7 @@ func (g group) complete(c *Completion) error {
 		q.Item.Attempts++
 		q.Item.NotBefore = pg.State.Line.Write(c.RetryAt)
 		pg.split(host, pg.Host(host))
-		pg.Set(layout.AppendQueueKey(nil, host, q.Item.Band, q.Item.Seq), q.Encode())
+		pg.f.places.Put(pg.Part, host, q.Place(), q.InBlock, q.Encode())
 		pg.noteFailure(host, &q, c.Outcome.Reason)
 	default:
 		pg.finalise(host, &q, &c.Outcome, crawl.RecordState(v), c.Weight)
@@ -220,12 +220,8 @@ func verdictOf(c *Completion) verdict {
 // queueEntry reads a host's queue entry with this number. Its URL pieces are
 // good until the next read of the partition.
 func (pg part) queueEntry(host crawl.Host, band crawl.Band, seq uint64) (layout.QueueEntry, bool) {
-	var v []byte
-	if s := pg.Host(host).Inline; s.At(band, seq) {
-		v = s.Entry
-	} else if in, ok := pg.Get(layout.AppendQueueKey(nil, host, band, seq)); ok {
-		v = in
-	} else {
+	v, in, ok := pg.f.places.Get(pg.Part, host, band, seq)
+	if !ok {
 		return layout.QueueEntry{}, false
 	}
 	q, err := layout.DecodeQueued(v)
@@ -233,7 +229,7 @@ func (pg part) queueEntry(host crawl.Host, band crawl.Band, seq uint64) (layout.
 		pg.Group.Fail(fmt.Errorf("%w of host %s", err, host))
 		return layout.QueueEntry{}, false
 	}
-	q.Referrer = slices.Clone(q.Referrer)
+	q.Referrer, q.InBlock = slices.Clone(q.Referrer), in
 	return q, true
 }
 
@@ -283,7 +279,7 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 	pg.judge(host, fp, &old, &rec, &q.Item, o, weight)
 	pg.Set(key, layout.EncodeRecord(&rec))
 	texts.Note(pg.Part, fp, &rec, q.Refetch, o.Document)
-	pg.dequeue(host, &q.Item)
+	pg.dequeue(host, q)
 	if rec.State == crawl.Failed {
 		pg.State.Counters.Failed++
 	}
@@ -309,9 +305,9 @@ func (pg part) stored(key []byte, u urlnorm.URL) crawl.Record {
 	return old.Record
 }
 
-// dequeue gives up an item's place.
-func (pg part) dequeue(host crawl.Host, it *crawl.Item) {
-	e := pg.Host(host)
+// dequeue gives up the place of an entry.
+func (pg part) dequeue(host crawl.Host, q *layout.QueueEntry) {
+	e, it := pg.Host(host), &q.Item
 	b := &e.Bands[it.Band]
 	b.Queued--
 	if b.Head == it.Seq {
@@ -325,11 +321,7 @@ func (pg part) dequeue(host crawl.Host, it *crawl.Item) {
 	if it.Revisit {
 		pg.State.Counters.QueuedRevisits--
 	}
-	if e.Inline.At(it.Band, it.Seq) {
-		e.Inline = nil
-	} else {
-		pg.Del(layout.AppendQueueKey(nil, host, it.Band, it.Seq))
-	}
+	pg.f.places.Remove(pg.Part, host, q.Place(), q.InBlock)
 }
 
 // count brings the counters up to date with an outcome.

@@ -13,7 +13,8 @@
 //	FailHost   what Complete does for all URLs of a host that is given up
 //
 // While a host has only one URL, which was never tried, that URL is stored inline in the
-// host's entry: it has neither a record nor a place of its own (layout/inline.go).
+// host's entry: it has neither a record nor a place of its own (layout/inline.go). New URLs of a host that
+// come together share a key of its queue, a block (places).
 //
 // A lease exists in memory only. A crash between Load and Complete leaves the URL in
 // the queue, so work is repeated and never lost.
@@ -130,6 +131,7 @@
 //
 //	cash       importance: the log of pages, accounts, credits for other partitions
 //	contents   where payloads were stored first
+//	places     where a queued URL's entry stands
 //	commit     the one writer, partitions in memory, deletion of old copies
 //	storage    bytes by keys: Badger or memory, sync, damage, full disks
 //	layout     what keys and values look like

@@ -12,6 +12,7 @@ import (
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/contents"
 	"crawlnode/frontier/due"
+	"crawlnode/frontier/places"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/texts"
 )
@@ -34,6 +35,7 @@ type Frontier struct {
 	importing  map[crawl.Partition]*Import
 	keys       []xxh3.Uint128 // scratch of cacheKeys
 	candidates []candidate    // scratch of admit
+	places     places.Queue   // nothing waits in it between requests
 }
 
 // New opens the frontier in kv: it reads the states of the partitions, and no

@@ -212,6 +212,7 @@ type census struct {
 	robots   map[string]bool // host 00 tag
 	queued   map[string]bool // host, band and number of queued records
 	places   map[string]bool // the same of the queue entries
+	blocks   map[string]bool // host, band and number of blocks
 	due      map[layout.DuePlace]bool
 	planned  map[layout.DuePlace]bool // what the records say of due
 	counted  map[crawl.Host]int       // pages that are planned, or were when they were queued
@@ -271,23 +272,7 @@ func (c *census) note(rel, value []byte) error {
 		return c.notePlan(h, layout.FingerprintOf(u.String()), &rec.Record)
 	case layout.TableQueue:
 		seq, _ := layout.SeqOfQueueKey(rel)
-		if c.queue[h] == nil {
-			c.queue[h] = new([crawl.Bands]int64)
-		}
-		c.queue[h][rest[0]]++
-		c.places[fmt.Sprint(h, crawl.Band(rest[0]), seq)] = true
-		e := c.hosts[h] // hosts come first in the order of keys
-		if e == nil {
-			return fmt.Errorf("queue entry of the unknown host %s", h)
-		}
-		if b := e.Bands[rest[0]]; seq < b.Head || seq >= b.Next {
-			return fmt.Errorf("queue entry %d of %s outside of [%d, %d)", seq, h, b.Head, b.Next)
-		}
-		item, err := layout.DecodeItem(h, crawl.Band(rest[0]), seq, value)
-		if item.Revisit {
-			c.revisits++
-		}
-		return err
+		return c.noteQueued(h, crawl.Band(rest[0]), seq, value)
 	case layout.TableHosts:
 		e, err := layout.DecodeHost(value)
 		h := crawl.Host(rel[1:])
@@ -345,6 +330,70 @@ func (c *census) note(rel, value []byte) error {
 		return fmt.Errorf("unknown table %q", rel[0])
 	}
 	return nil
+}
+
+// noteQueued notes a key of a host's queue.
+func (c *census) noteQueued(h crawl.Host, band crawl.Band, seq uint64, value []byte) error {
+	e := c.hosts[h] // hosts come first in the order of keys
+	if e == nil {
+		return fmt.Errorf("queue entry of the unknown host %s", h)
+	}
+	if layout.IsBlock(value) {
+		return c.noteBlock(h, e, band, seq, value)
+	}
+	if open := e.Open(band, seq); open != nil && open.Has(seq) {
+		return fmt.Errorf("number %d of %s has a key and is left in its block", seq, h)
+	}
+	return c.notePlace(h, e, band, seq, value)
+}
+
+// noteBlock notes those of a block that are left.
+func (c *census) noteBlock(h crawl.Host, e *layout.HostEntry, band crawl.Band, number uint64, value []byte) error {
+	b, err := layout.DecodeBlock(value)
+	if err != nil {
+		return err
+	}
+	if number != layout.BlockNumber(number) {
+		return fmt.Errorf("a block of %s at number %d", h, number)
+	}
+	open := e.Open(band, number)
+	if open != nil && open.Left&^b.Left() != 0 {
+		return fmt.Errorf("block %d of %s has %b, %b are left", number, h, b.Left(), open.Left)
+	}
+	if c.blocks == nil {
+		c.blocks = map[string]bool{}
+	}
+	c.blocks[fmt.Sprint(h, band, number)] = true
+	for i, entry := range b {
+		seq := layout.FirstOfBlock(number) + uint64(i)
+		if len(entry) == 0 || open != nil && !open.Has(seq) {
+			continue
+		}
+		if c.places[fmt.Sprint(h, band, seq)] {
+			return fmt.Errorf("number %d of %s has a key and is in a block", seq, h)
+		}
+		if err := c.notePlace(h, e, band, seq, entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notePlace notes the entry of a place.
+func (c *census) notePlace(h crawl.Host, e *layout.HostEntry, band crawl.Band, seq uint64, entry []byte) error {
+	if c.queue[h] == nil {
+		c.queue[h] = new([crawl.Bands]int64)
+	}
+	c.queue[h][band]++
+	c.places[fmt.Sprint(h, band, seq)] = true
+	if b := e.Bands[band]; seq < b.Head || seq >= b.Next {
+		return fmt.Errorf("queue entry %d of %s outside of [%d, %d)", seq, h, b.Head, b.Next)
+	}
+	item, err := layout.DecodeItem(h, band, seq, entry)
+	if item.Revisit {
+		c.revisits++
+	}
+	return err
 }
 
 // notePlan notes what a record says of the due pages.
@@ -411,6 +460,11 @@ func (c *census) judge(m layout.Meta) error {
 		}
 		if e.Awake && c.wakes[h][0] != e.Wake {
 			return fmt.Errorf("host %s: wake entry %v, says %v", h, c.wakes[h][0], e.Wake)
+		}
+		for _, o := range e.Blocks {
+			if !c.blocks[fmt.Sprint(h, o.Band, o.Number)] {
+				return fmt.Errorf("host %s: its open block %d is missing", h, o.Number)
+			}
 		}
 		robots += len(e.Origins)
 		for _, tag := range e.Origins {

@@ -50,9 +50,18 @@ func newModel(t *testing.T, rng *rand.Rand, r *running) *model {
 // someLinks draws links from a small world, so that most are known.
 func (m *model) someLinks(n int) []crawl.Routed {
 	var out []crawl.Routed
+	host, p, band := m.rng.IntN(4), m.rng.IntN(4), m.rng.IntN(3)
+	alike := m.rng.IntN(3) // 0: most are of one host and band, as on a page, and new
+	if alike == 0 {
+		n *= 5
+	}
 	for range n {
 		l := link(fmt.Sprintf("http://h%d.p%d.test/%d", m.rng.IntN(4), m.rng.IntN(4), m.rng.IntN(60)))
 		l.Target.Band = crawl.Band(m.rng.IntN(3))
+		if alike == 0 && m.rng.IntN(12) > 0 {
+			l = link(fmt.Sprintf("http://h%d.p%d.test/%d", host, p, m.rng.IntN(2000)))
+			l.Target.Band = crawl.Band(band)
+		}
 		l.Target.Again = m.rng.IntN(20) == 0
 		out = append(out, l)
 	}

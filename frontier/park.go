@@ -79,20 +79,8 @@ func (f *Frontier) headsOf(h *Parked, heads *reader.Cursor) error {
 	if err != nil || e == nil || e.Inline != nil {
 		return err
 	}
-	it := v.Iterate(append(layout.AppendHost(nil, layout.TableQueue, h.Host), 0))
-	defer it.Close()
-	for b := range crawl.Band(crawl.Bands) {
-		if e.Bands[b].Queued == 0 {
-			continue
-		}
-		it.Seek(v.Abs(layout.AppendQueueKey(nil, h.Host, b, e.Bands[b].Head)))
-		if it.Valid() {
-			if key := it.Key(); crawl.Band(key[len(key)-9]) == b {
-				heads[b], _ = layout.SeqOfQueueKey(key)
-			}
-		}
-	}
-	return nil
+	*heads, err = v.Heads(h.Host, e)
+	return err
 }
 
 // park writes the state of one host; false when the partition is not served here.

@@ -108,7 +108,7 @@ func (pg part) raise(r *order.Raise) bool {
 			return false // the store is damaged, or cannot be read; completing the URL writes its record anew
 		}
 	}
-	pg.dequeue(r.Host, &q.Item)
+	pg.dequeue(r.Host, &q)
 	q.Item.Band = r.To
 	pg.take(e, r.Host, &q.Item)
 	entry := q.Encode()

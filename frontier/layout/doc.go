@@ -16,6 +16,10 @@
 // A host with one URL that was never tried has no record and no place in a queue: the URL
 // stands in the host's entry (inline.go).
 //
+// # Blocks
+//
+// New URLs of a host that are added together share a key of its queue (block.go).
+//
 // # Times
 //
 // Times in values are on the partition's own timeline, not on a wall clock (timeline.go).

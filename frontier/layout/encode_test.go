@@ -103,6 +103,42 @@ func TestValuesSurvive(t *testing.T) {
 	}
 }
 
+// TestBlocks: a block keeps what it has by number, and what is no block, or not in it, is told.
+func TestBlocks(t *testing.T) {
+	t.Parallel()
+	for _, numbers := range [][]int{{0}, {30}, {1, 2, 3}, {0, 29, 30}} {
+		var b Block
+		for _, i := range numbers {
+			b[i] = []byte{FormatVersion, byte(i)}
+		}
+		value := b.Encode()
+		again, err := DecodeBlock(value)
+		if err != nil || !reflect.DeepEqual(again, b) || !IsBlock(value) {
+			t.Errorf("%v: %x, %v", numbers, again, err)
+		}
+		for i := range uint64(BlockSpan) {
+			entry, ok, err := OfBlock(value, 7*BlockSpan+i)
+			if want := slices.Contains(numbers, int(i)); err != nil || ok != want || ok && entry[1] != byte(i) {
+				t.Errorf("%v: number %d: %x, %t, %v", numbers, i, entry, ok, err)
+			}
+		}
+	}
+	item := crawl.Item{URL: canonical("http://h.test/")}
+	for name, value := range map[string][]byte{
+		"nothing": nil, "nobody": {blockMark}, "nobody at its end": {blockMark, 1, 7, 0}, "cut": {blockMark, 9, 1}, "an entry": EncodeQueued(&item, false, 0),
+		"too many": append([]byte{blockMark}, bytes.Repeat([]byte{1, 7}, BlockSpan)...),
+	} {
+		if b, err := DecodeBlock(value); err == nil {
+			t.Errorf("%s: %x", name, b)
+		}
+	}
+	for next, want := range map[uint64]uint64{0: 1, 1: 1, 2: 32, 31: 32, 32: 32, 33: 64} {
+		if got := NextBlock(next); got != want {
+			t.Errorf("behind %d a block begins with %d, want %d", next, got, want)
+		}
+	}
+}
+
 // TestSites: what revisits know of a site stands beside all that a host's entry may have.
 func TestSites(t *testing.T) {
 	t.Parallel()
@@ -184,6 +220,8 @@ func FuzzDecode(f *testing.F) {
 	host.Bands[2] = BandQueue{1, 2, 9}
 	planned, site := rec, host
 	planned.Visits, planned.CheckAt, site.Site, site.NearStreak, site.Lease = "visits", noon, "site", 3, 1<<63|9
+	site.Blocks = []OpenBlock{{Band: 2, Number: 63, Left: 5}, {Band: 2, Number: 95, Left: 1<<MaxBlock - 1}}
+	block := Block{3: EncodeQueued(&item, false, 0), MaxBlock - 1: EncodeQueued(&item, true, 1)}
 	found := rec
 	found.Referrer = string(ReferrerOf("http://b.test/", "h.test"))
 	shown := found
@@ -194,7 +232,7 @@ func FuzzDecode(f *testing.F) {
 	for _, b := range [][]byte{
 		EncodeQueued(&item, true, 1), moved.Encode(), EncodeSites(&importance.Sites{3}), EncodeRecord(&rec), EncodeLink(&crawl.Target{URL: u}), EncodeLink(&crawl.Target{URL: u, From: "http://b.test/", Anchor: "a"}), EncodeHost(&host),
 		EncodeRobots(&crawl.Robots{Body: []byte("b")}), EncodeState(&st), EncodeMeta(&st, Stamp{}), EncodeRecord(&planned), EncodeRecord(&found), EncodeRecord(&shown), EncodeHost(&site),
-		AppendDueKey(nil, &place), EncodeDue(Estimate{[4]byte{1}, 2, 3}), nil, {FormatVersion}, {99},
+		AppendDueKey(nil, &place), EncodeDue(Estimate{[4]byte{1}, 2, 3}), block.Encode(), nil, {FormatVersion}, {99},
 	} {
 		f.Add(b)
 	}
@@ -232,8 +270,13 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		if h, err := DecodeHost(b); err == nil {
-			if again, err := DecodeHost(EncodeHost(h)); err != nil || again.Site != h.Site {
-				t.Fatalf("site %q became %q, %v", h.Site, again.Site, err)
+			if again, err := DecodeHost(EncodeHost(h)); err != nil || again.Site != h.Site || !slices.Equal(again.Blocks, h.Blocks) {
+				t.Fatalf("site %q, blocks %v became %q, %v, %v", h.Site, h.Blocks, again.Site, again.Blocks, err)
+			}
+		}
+		if block, err := DecodeBlock(b); err == nil {
+			if again, err := DecodeBlock(block.Encode()); err != nil || !reflect.DeepEqual(again, block) || block.Left() == 0 {
+				t.Fatalf("block %x became %x, %v", block, again, err)
 			}
 		}
 		if e, err := DecodeDue(b); err == nil && !bytes.Equal(EncodeDue(e), b) {

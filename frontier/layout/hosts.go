@@ -26,7 +26,8 @@ type BandQueue struct {
 //	u pages, u suspicious, byte band mask,
 //	  for each band of the mask: u queued, u head, u next - head
 //	[u wake band, u wake ms], u origins, for each: str tag,
-//	[str queue entry of its only URL, the last of its band], [str site], [8 bytes lease], [time blocked until], [u near streak]
+//	[str queue entry of its only URL, the last of its band], [str site], [8 bytes lease], [time blocked until],
+//	[its open blocks, see block.go], [u near streak]
 type HostEntry struct {
 	crawl.HostState
 	Bands   [crawl.Bands]BandQueue
@@ -36,6 +37,7 @@ type HostEntry struct {
 	Inline  *InlineURL // its only URL, while that stands here
 	Site    string     // recrawl.Site; "": none of its pages is planned
 	Indexed bool       // importance finds its name by the number of a URL
+	Blocks  []OpenBlock
 }
 
 const (
@@ -46,6 +48,7 @@ const (
 	hostIndexed
 	hostLeased // the tag of a worker's lease follows
 	hostBlocked
+	hostBlocks // its open blocks follow
 )
 
 // Total is the number of the host's queued URLs.
@@ -76,7 +79,7 @@ func (h *HostEntry) Best() (crawl.Band, bool) {
 func EncodeHost(h *HostEntry) []byte {
 	w := newEncoder(64 + MaxInline)
 	w.u(FlagIf(h.LastTry, hostLastTry) | FlagIf(h.Awake, hostAwake) | FlagIf(h.Inline != nil, hostInline) | FlagIf(h.Site != "", hostSite) | FlagIf(h.Indexed, hostIndexed) |
-		FlagIf(h.Lease != 0, hostLeased) | FlagIf(!h.BlockedUntil.IsZero(), hostBlocked))
+		FlagIf(h.Lease != 0, hostLeased) | FlagIf(!h.BlockedUntil.IsZero(), hostBlocked) | FlagIf(len(h.Blocks) > 0, hostBlocks))
 	w.time(h.NotBefore)
 	w.dur(h.CrawlDelay)
 	w.dur(h.Backoff)
@@ -121,6 +124,9 @@ func EncodeHost(h *HostEntry) []byte {
 	}
 	if !h.BlockedUntil.IsZero() {
 		w.time(h.BlockedUntil)
+	}
+	if len(h.Blocks) > 0 {
+		w.writeBlocks(h.Blocks)
 	}
 	if h.NearStreak > 0 {
 		w.n(h.NearStreak)
@@ -176,6 +182,9 @@ func (h *HostEntry) Decode(b []byte) error {
 	}
 	if flags&hostBlocked != 0 {
 		h.BlockedUntil = r.time()
+	}
+	if flags&hostBlocks != 0 {
+		h.Blocks = r.readBlocks()
 	}
 	if len(r.b) > 0 {
 		h.NearStreak = r.count()

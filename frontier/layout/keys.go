@@ -15,7 +15,7 @@ import (
 //	partition (2) generation (4) table (1) ...
 //
 //	u  host 00 fingerprint (16)      record of a URL
-//	q  host 00 band (1) seq (8)      URL waiting for a fetch
+//	q  host 00 band (1) seq (8)      URL waiting for a fetch, or some, see block.go
 //	h  host                          state of a host; its only URL, see inline.go
 //	r  host 00 origin                robots.txt of an origin of the host
 //	w  band (1) time (8) host        wake index: hosts with queued URLs

@@ -47,7 +47,12 @@ type QueueEntry struct {
 	Stood []QueuePlace
 	// Referrer is the page on which the URL was found first, while it was never fetched; then its record has it.
 	Referrer Referrer
+	// InBlock: it was read from a block. It is not a part of the entry.
+	InBlock bool
 }
+
+// Place is where the entry stands, by its Item.
+func (q *QueueEntry) Place() QueuePlace { return QueuePlace{q.Item.Band, q.Item.Seq} }
 
 // QueuePlace is a place in a host's queue.
 type QueuePlace struct {

@@ -124,7 +124,7 @@ func (f *finder) queued(h namedHost, r Rise) error {
 		if err != nil {
 			return err
 		}
-		entry, ok, err := f.v.Get(layout.AppendQueueKey(nil, h.name, rec.Band, rec.Seq))
+		entry, ok, err := f.v.Place(h.name, rec.Band, rec.Seq)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package reader
 
 import (
-	"bytes"
 	"time"
 
 	"crawlnode/crawl"
@@ -30,8 +29,8 @@ func (v *Partition) Items(q *HostQueue, e *layout.HostEntry, n int) error {
 	if e.Inline != nil {
 		return v.inlineItem(q, e.Inline, n)
 	}
-	it := v.Iterate(append(layout.AppendHost(nil, layout.TableQueue, q.Host), 0))
-	defer it.Close()
+	w := v.walk(q.Host, e)
+	defer w.it.Close()
 	for b := range crawl.Band(crawl.Bands) {
 		bq := &e.Bands[b]
 		q.Next[b] = max(q.Next[b], bq.Head)
@@ -42,17 +41,18 @@ func (v *Partition) Items(q *HostQueue, e *layout.HostEntry, n int) error {
 			q.More = true // maybe only entries that were returned before are left
 			return nil
 		}
-		start := v.Abs(layout.AppendQueueKey(nil, q.Host, b, q.Next[b]))
-		prefix := bytes.Clone(start[:len(start)-8])
-		for it.Seek(start); it.Valid() && bytes.HasPrefix(it.Key(), prefix); it.Next() {
+		w.begin(b, q.Next[b])
+		for {
+			seq, value, err := w.next()
+			if err != nil {
+				return err
+			}
+			if value == nil {
+				break
+			}
 			if len(q.Items) >= n {
 				q.More = true
 				return nil
-			}
-			seq, _ := layout.SeqOfQueueKey(it.Key())
-			value, err := it.Value()
-			if err != nil {
-				return err
 			}
 			item, err := layout.DecodeItem(q.Host, b, seq, value)
 			if err != nil {
@@ -142,7 +142,7 @@ func (v *Partition) QueueState(rec *crawl.Record) error {
 
 // QueueTries is QueueState for the record of a queued URL whose host is known.
 func (v *Partition) QueueTries(host crawl.Host, rec *crawl.Record) error {
-	b, ok, err := v.Get(layout.AppendQueueKey(nil, host, rec.Band, rec.Seq))
+	b, ok, err := v.Place(host, rec.Band, rec.Seq)
 	if err != nil || !ok {
 		return err
 	}

@@ -1,6 +1,8 @@
 package reader
 
 import (
+	"math/bits"
+
 	"crawlnode/crawl"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
@@ -10,6 +12,7 @@ import (
 func (v *Partition) Recount() (m layout.MetaEntry, err error) {
 	it := v.Iterate(nil)
 	defer it.Close()
+	open := map[crawl.Host][]layout.OpenBlock{} // hosts come before queues
 	for it.Seek(v.Abs(nil)); it.Valid(); it.Next() {
 		rel := it.Key()[layout.PrefixLen:]
 		c := &m.Counters
@@ -27,17 +30,15 @@ func (v *Partition) Recount() (m layout.MetaEntry, err error) {
 				c.Seen++
 				c.Queued[e.Inline.Band]++
 			}
-		case layout.TableQueue:
-			if band := len(rel) - 9; band > 0 && rel[band] < crawl.Bands {
-				c.Queued[rel[band]]++
+			if err == nil && len(e.Blocks) > 0 {
+				open[crawl.Host(rel[1:])] = e.Blocks
 			}
+		case layout.TableQueue:
 			value, err := it.Value()
 			if err != nil {
 				return m, err
 			}
-			if q, err := layout.DecodeQueued(value); err == nil && q.Item.Revisit {
-				c.QueuedRevisits++
-			}
+			recountQueued(c, open, rel, value)
 		case layout.TableOutbox:
 			if k, ok := layout.ParseOutboxKey(rel); ok {
 				c.Outbox++
@@ -63,6 +64,34 @@ func (v *Partition) Recount() (m layout.MetaEntry, err error) {
 		}
 	}
 	return m, nil
+}
+
+// recountQueued counts the URLs of a key of a queue.
+func recountQueued(c *crawl.Counters, open map[crawl.Host][]layout.OpenBlock, rel, value []byte) {
+	at := len(rel) - 9
+	if at < 2 || rel[at] >= crawl.Bands {
+		return
+	}
+	band := crawl.Band(rel[at])
+	if !layout.IsBlock(value) {
+		c.Queued[band]++
+		if q, err := layout.DecodeQueued(value); err == nil && q.Item.Revisit {
+			c.QueuedRevisits++
+		}
+		return
+	}
+	b, err := layout.DecodeBlock(value)
+	if err != nil {
+		return
+	}
+	left := b.Left() // none of them is a revisit
+	e := layout.HostEntry{Blocks: open[crawl.Host(rel[1:at-1])]}
+	if seq, ok := layout.SeqOfQueueKey(rel); ok {
+		if o := e.Open(band, seq); o != nil {
+			left &= o.Left
+		}
+	}
+	c.Queued[band] += int64(bits.OnesCount32(left))
 }
 
 // recountCash finds the highest number that an entry of credits may have had.

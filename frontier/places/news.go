@@ -1,0 +1,103 @@
+package places
+
+import (
+	"slices"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
+	"crawlnode/frontier/layout"
+)
+
+// maxNews bounds the blocks that are made at the same time. One more has all of them written.
+const maxNews = 16
+
+// news is a block that is being made.
+type news struct {
+	pg    *commit.Part
+	host  crawl.Host
+	band  crawl.Band
+	first uint64 // number of the first URL
+	n     int
+	size  int // bytes
+	block layout.Block
+}
+
+// Add writes the entry of a new URL in the queue of a host, and returns its number. With more, which says that another new URL
+// of the host may follow, it begins a block, unless one is there. It does not touch the host, nor count.
+func (q *Queue) Add(pg *commit.Part, h crawl.Host, e *commit.Host, band crawl.Band, entry []byte, more bool) (seq uint64) {
+	long := len(entry) > layout.MaxBlockBytes/2
+	if long {
+		q.Flush() // what comes later in the list is behind it
+	}
+	n := q.find(pg, h, band)
+	if n == nil && (!more || long) {
+		seq = Take(e, band)
+		pg.Set(layout.AppendQueueKey(pg.Scratch(), h, band, seq), entry)
+		return seq
+	}
+	if n == nil {
+		n = q.begin(pg, h, e, band)
+	}
+	seq = n.first + uint64(n.n)
+	n.block[seq%layout.BlockSpan] = entry
+	n.n++
+	if n.size += len(entry); n.size >= layout.MaxBlockBytes || layout.BlockNumber(seq) == seq+1 {
+		n.write()
+		n.n = 0
+		q.news = slices.DeleteFunc(q.news, func(o news) bool { return o.n == 0 })
+	}
+	return seq
+}
+
+// Take gives out the next number of a host's queue.
+func Take(e *commit.Host, band crawl.Band) uint64 {
+	b := &e.Bands[band]
+	if b.Next == 0 {
+		b.Head, b.Next = 1, 1
+	}
+	b.Next++
+	return b.Next - 1
+}
+
+// find is the block in which the URLs of a host's queue are gathered; nil: none.
+func (q *Queue) find(pg *commit.Part, h crawl.Host, band crawl.Band) *news {
+	for i := range q.news {
+		if n := &q.news[i]; n.band == band && n.pg == pg && n.host == h {
+			return n
+		}
+	}
+	return nil
+}
+
+// begin reserves the numbers of a block. Those that it does not use are nobody's.
+func (q *Queue) begin(pg *commit.Part, h crawl.Host, e *commit.Host, band crawl.Band) *news {
+	if len(q.news) == maxNews {
+		q.Flush()
+	}
+	b := &e.Bands[band]
+	first := layout.NextBlock(b.Next)
+	if b.Queued == 0 {
+		b.Head = first
+	}
+	b.Next = layout.BlockNumber(first) + 1
+	q.news = append(q.news, news{pg: pg, host: h, band: band, first: first})
+	return &q.news[len(q.news)-1]
+}
+
+// Flush writes the blocks that are being made. Call it before the request is over.
+func (q *Queue) Flush() {
+	for i := range q.news {
+		q.news[i].write()
+	}
+	clear(q.news) // they point at the group
+	q.news = q.news[:0]
+}
+
+// write writes a block; of one URL, under a key of its own.
+func (n *news) write() {
+	if n.n == 1 {
+		n.pg.Set(layout.AppendQueueKey(n.pg.Scratch(), n.host, n.band, n.first), n.block[n.first%layout.BlockSpan])
+		return
+	}
+	n.pg.Set(layout.AppendQueueKey(n.pg.Scratch(), n.host, n.band, layout.BlockNumber(n.first)), n.block.Encode())
+}
