@@ -141,7 +141,7 @@ func (n *Node) mayLastTry() bool {
 func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 	s := &n.doc.Current().Doc.Settings
 	f := fetcher.New(fetcher.Options{UserAgent: s.UserAgent, MaxBody: s.MaxBody, TLSRecord: s.TLSRecord,
-		MaxIdleConns: 4 * n.cfg.Fetchers, LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: func(a netip.Addr) bool { return n.settings().Allowed(a) }, Denied: n.mayNotDial,
+		MaxIdleConns: n.breadth.Kept(), LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: func(a netip.Addr) bool { return n.settings().Allowed(a) }, Denied: n.mayNotDial,
 		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.Fetcher()})
 	return n.tracePages(pipeline.Options{Workers: n.breadth.Most(), Limit: n.breadth.Now, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Deriver: n.outputs.Deriver(), Fetcher: f, Elsewhere: n.elsewhere, Keeper: n, Rules: n.pipelineRules, Log: n.log,
 		NoFingerprints: n.bare, Documents: new(indexer.Maker), Renderer: n.renderer})

@@ -19,8 +19,12 @@ const (
 	fetchBytes = 256 << 10
 	// most is beyond what two hundred milliseconds a page and the processors of one machine can use.
 	most = 4096
-	// otherFiles are open beside the fetches: kept connections, and what `doctor` counts for the store and the peers.
-	otherFiles = 1024 + 512
+	// baseFiles are open beside connections to hosts, as `doctor` counts: the store and the peers.
+	baseFiles = 512
+	// otherFiles are open beside the fetches: kept connections, and baseFiles.
+	otherFiles = 1024 + baseFiles
+	// keptBytes is the part of --memory for a kept connection. One with TLS has some 35 KB of buffers.
+	keptBytes = 256 << 10
 )
 
 // Most is the largest number for a node with so much --memory, which may open so many files (0: unknown). It
@@ -31,6 +35,17 @@ func Most(fetchers int, memory int64, files uint64) int {
 		n = min(n, int64(min(files, 1<<20))-otherFiles)
 	}
 	return max(int(n), fetchers)
+}
+
+// keptWith is how many idle connections are kept for the next page of their hosts: four for each fetcher that a node begins with,
+// and up to 16 as memory and files allow. With more hosts under way than that, the connection that is closed is the one
+// that is needed next, and each page makes one anew. most are the fetchers that there may be.
+func keptWith(fetchers, most int, memory int64, files uint64) int {
+	n := max(4*fetchers, min(16*fetchers, int(memory/keptBytes)))
+	if files > 0 {
+		n = min(n, int(min(files, 1<<20))-baseFiles-most)
+	}
+	return max(n, fetchers)
 }
 
 // Load is what a node does at a moment.
@@ -49,6 +64,7 @@ func (l *Load) free() bool {
 type Breadth struct {
 	now         atomic.Int64
 	least, most int
+	kept        int
 	grew, idle  int // looks since the last step up, and in a row with little to do
 }
 
@@ -61,11 +77,13 @@ func New(least, most int) *Breadth {
 
 // For makes the Breadth of a node: follow says that --fetchers was not given. files returns how many files it may open.
 func For(fetchers int, follow bool, memory int64, files func() uint64) *Breadth {
-	most := fetchers
+	most, open := fetchers, files()
 	if follow {
-		most = Most(fetchers, memory, files())
+		most = Most(fetchers, memory, open)
 	}
-	return New(fetchers, most)
+	b := New(fetchers, most)
+	b.kept = keptWith(fetchers, b.most, memory, open)
+	return b
 }
 
 // Now is the number of fetches at a time.
@@ -73,6 +91,9 @@ func (b *Breadth) Now() int { return int(b.now.Load()) }
 
 // Most is what Now never exceeds.
 func (b *Breadth) Most() int { return b.most }
+
+// Kept is how many connections without a fetch are kept at most.
+func (b *Breadth) Kept() int { return b.kept }
 
 // Look takes in what the node does now. It is called once a second.
 func (b *Breadth) Look(l Load) {

@@ -85,3 +85,27 @@ func TestMost(t *testing.T) {
 		}
 	}
 }
+
+// TestKept: fetches, kept connections and the rest together open no more files than the process may.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	const mib, gib = 1 << 20, 1 << 30
+	for _, c := range []struct {
+		fetchers int
+		memory   int64
+		files    uint64
+		want     int
+	}{
+		{256, gib, 1 << 20, 4096}, {256, gib, 0, 4096}, {256, 128 * mib, 1 << 20, 1024}, {256, 512 * mib, 1 << 20, 2048}, {256, 64 * gib, 1 << 62, 4096}, {4, gib, 1 << 20, 64},
+		{256, gib, 1024, 256}, {256, gib, 2048, 1024}, {256, gib, 4096, 2560}, {256, gib, 8192, 4096},
+	} {
+		b := For(c.fetchers, true, c.memory, func() uint64 { return c.files })
+		got := b.Kept()
+		if got != c.want {
+			t.Errorf("%d with %d MiB and %d files, want %d", got, c.memory/mib, c.files, c.want)
+		}
+		if all := uint64(got + b.Most() + baseFiles); c.files > 0 && all > c.files {
+			t.Errorf("%d files of %d", all, c.files)
+		}
+	}
+}
