@@ -153,7 +153,7 @@ var entries = []Entry{
 	{Skip, "nofollow", "The page asks that its links are not followed.", "A robots meta tag or an X-Robots-Tag header.", "Nothing: it is the site's wish."},
 
 	{Limit, "politeness", "All hosts wait for their delay.", "Few hosts, or long delays: one host gives one page for each delay.", "More hosts, or a smaller `--delay` where the owner agrees."},
-	{Limit, "fetchers", "All fetchers wait for servers, or a domain has used its share of them.", "Slow servers, or many hosts.", "Raise `--fetchers`."},
+	{Limit, "fetchers", "All fetchers wait for servers, or a domain has used its share of them; with `--fetch off`: hosts wait for a worker.", "Slow servers, or many hosts; no worker, or too few.", "Raise `--fetchers`; start workers (`crawlnode worker`)."},
 	{Limit, "cpu", "The processors are busy.", "Pages come faster than they are read.", "More nodes, or fewer outputs (`--derive`)."},
 	{Limit, "dns", "Hosts wait for name servers.", "The name servers are slow, or limit this machine.", "Name servers nearby with `--dns`."},
 	{Limit, "disk", "Commits wait for the disk, or there is too little space.", "A slow or full volume.", "A faster disk, space, or no `--sync`."},

@@ -90,12 +90,18 @@ func newFetcher(ctx context.Context, c *client.Client, fetchers int) (*fetcher.F
 		}}), nil
 }
 
+// cluster is what a worker asks; *client.Client is one.
+type cluster interface {
+	NextURLs(context.Context, crawl.NextQuery) (crawl.WorkerLease, error)
+	SendResults(context.Context, crawl.WorkerResults) (crawl.ResultsReport, error)
+}
+
 // work asks for URLs, fetches them and reports, until ctx ends.
-func (v *Verb) work(ctx context.Context, env *command.Env, c *client.Client, f pageFetcher) error {
+func (v *Verb) work(ctx context.Context, env *command.Env, c cluster, f pageFetcher) error {
 	pages := 0
 	defer func() { fmt.Fprintf(env.Stdout, "worker: %d URLs fetched\n", pages) }()
 	for ctx.Err() == nil {
-		lease, err := c.NextURLs(ctx, crawl.NextQuery{Worker: v.WorkerID, Most: v.Fetchers, Wait: patience})
+		lease, err := ask(ctx, c, crawl.NextQuery{Worker: v.WorkerID, Most: v.Fetchers, Wait: patience})
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil
@@ -114,6 +120,15 @@ func (v *Verb) work(ctx context.Context, env *command.Env, c *client.Client, f p
 		}
 	}
 	return nil
+}
+
+// ask asks for URLs. A question that is open when ctx ends is not broken off: the node may have leased URLs by then, whose
+// hosts would wait for the lease's end. It has a little more time than the node takes when it has none.
+func ask(ctx context.Context, c cluster, q crawl.NextQuery) (crawl.WorkerLease, error) {
+	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(q.Wait+pause, cancel) })()
+	return c.NextURLs(asking, q)
 }
 
 // passes reports whether a failed request may succeed later: nobody answers, or the node asks to wait.

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"crawlnode/api/client"
+	"crawlnode/cli/command"
 	"crawlnode/crawl"
 	"crawlnode/web/fetcher"
 )
@@ -101,5 +104,60 @@ func TestReport(t *testing.T) {
 		if err := b.report(t.Context(), nil); !errors.Is(err, c.err) || n != len(c.answers) {
 			t.Errorf("%s: %v after %d", name, err, n)
 		}
+	}
+}
+
+// nodes lease one URL, after a while, or never.
+type nodes struct {
+	takes time.Duration // to answer the question for URLs; 0: for ever
+	asked chan struct{} // closed at the first question
+	got   []crawl.WorkerResult
+}
+
+func (n *nodes) NextURLs(ctx context.Context, _ crawl.NextQuery) (crawl.WorkerLease, error) {
+	close(n.asked)
+	var answer <-chan time.Time
+	if n.takes > 0 {
+		answer = time.After(n.takes)
+	}
+	select {
+	case <-answer:
+		return crawl.WorkerLease{LeaseID: "l", LeaseSeconds: 300, URLs: []crawl.LeasedURL{{URL: "http://page.test/", IP: "192.0.2.1"}}}, nil
+	case <-ctx.Done():
+		return crawl.WorkerLease{}, ctx.Err()
+	}
+}
+
+func (n *nodes) SendResults(_ context.Context, r crawl.WorkerResults) (crawl.ResultsReport, error) {
+	n.got = append(n.got, r.Results...)
+	return crawl.ResultsReport{}, nil
+}
+
+// TestInterruptedWhileAsking: URLs that a node has leased while the worker was told to end would wait for the lease's end. It
+// hears the answer, which comes soon or not at all, and reports them.
+func TestInterruptedWhileAsking(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		takes   time.Duration
+		results int
+		ends    time.Duration // at most
+	}{
+		{patience, 1, patience + sendEvery},
+		{0, 0, patience + pause},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			n := &nodes{takes: c.takes, asked: make(chan struct{})}
+			ctx, interrupt := context.WithCancel(t.Context())
+			began := time.Now()
+			go func() {
+				<-n.asked
+				interrupt()
+			}()
+			var out strings.Builder
+			err := (&Verb{Fetchers: 8}).work(ctx, &command.Env{Stdout: &out}, n, site{"http://page.test/": page(200, "text/html", "", http.Header{})})
+			if took := time.Since(began); err != nil || len(n.got) != c.results || took > c.ends {
+				t.Errorf("answered after %v: %v, %d results, after %v; %s", c.takes, err, len(n.got), took, out.String())
+			}
+		})
 	}
 }
