@@ -201,6 +201,7 @@ func TestPaths(t *testing.T) {
 		{"GET", "/nothing", 404, "there is nothing at this path"},
 		{"GET", "/api/v1/seeds", 405, "this path accepts POST"},
 		{"POST", "/status", 405, "this path accepts GET, HEAD"},
+		{"POST", "/api/v1/nodes//drain", 404, "there is nothing at this path"}, // an empty variable
 	} {
 		w := ask(h, tc.method, tc.target, "")
 		if w.Code != tc.code || !strings.Contains(w.Body.String(), tc.want) {

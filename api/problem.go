@@ -46,6 +46,10 @@ func notFound(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	probe := &codeOnly{header: w.Header(), code: http.StatusNotFound}
 	mux.ServeHTTP(probe, r)
 	w.Header().Del("Content-Length")
+	if probe.code < http.StatusBadRequest { // sent on to a path without empty parts, where there is nothing either
+		probe.code = http.StatusNotFound
+		w.Header().Del("Location")
+	}
 	detail := "there is nothing at this path; see /openapi.json"
 	if probe.code == http.StatusMethodNotAllowed {
 		detail = "this path accepts " + w.Header().Get("Allow") + ", not " + plaintext.Escape(r.Method)
