@@ -3,6 +3,7 @@ package datadir
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -13,7 +14,11 @@ import (
 // process uses it, as a *LockedError.
 func Hold(path string) (release func(), err error) {
 	if _, err := os.Stat(filepath.Join(path, "VERSION")); err != nil {
-		return nil, Failed("read "+path, fmt.Errorf("this is not the data directory of a node: %w", err))
+		err = fmt.Errorf("read %s: this is not the data directory of a node: %w", path, err)
+		if errors.Is(err, fs.ErrNotExist) { // nothing will be written, so Failed's advice would mislead
+			err = fmt.Errorf("%w; name a folder that crawlnode has made", err)
+		}
+		return nil, Class(ErrStorage, err)
 	}
 	if err := checkVersion(path); err != nil {
 		return nil, err
