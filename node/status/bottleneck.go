@@ -93,6 +93,8 @@ func BottleneckOf(s *Strain) crawl.BottleneckStatus {
 	case h.Ready == 0 && h.OverShare > h.Waiting:
 		return say(crawl.BottleneckFetchers, "%d hosts are held back by their domain's share of the fetchers, of which %d of %d are free: more domains would help, and health names those that fail",
 			h.OverShare, s.Fetchers-min(s.Busy, s.Fetchers), s.Fetchers)
+	case h.Ready+h.Waiting+h.InFlight+h.OverShare == 0 && h.Backoff+h.Frozen > 0: // a smaller delay would not help
+		return say(crawl.BottleneckPoliteness, "%d hosts with queued URLs, and no others, are backing off after errors: crawlnode hosts show HOST tells why", h.Backoff+h.Frozen)
 	case h.Ready == 0 && s.Queued > s.InFlight:
 		return say(crawl.BottleneckPoliteness, "%s: more hosts or a smaller --delay would help", waitingText(h))
 	case h.Ready > 0:

@@ -22,6 +22,7 @@ func TestBottleneck(t *testing.T) {
 	}{
 		{"few hosts", func(*Strain) {}, crawl.BottleneckPoliteness, []string{"20 hosts", "3 are in flight", "--delay"}},
 		{"few hosts, some broken", func(s *Strain) { s.Hosts.Backoff, s.Hosts.Frozen = 4, 1 }, crawl.BottleneckPoliteness, []string{"20 hosts", "5 are backing off after errors"}},
+		{"all hosts broken", func(s *Strain) { s.InFlight, s.Hosts = 0, crawl.HostCounts{Backoff: 4, Frozen: 1} }, crawl.BottleneckPoliteness, []string{"5 hosts with queued URLs", "backing off after errors", "crawlnode hosts show"}},
 		{"one host, being asked", func(s *Strain) { s.Hosts = crawl.HostCounts{InFlight: 1} }, crawl.BottleneckPoliteness, []string{"1 are in flight"}},
 		{"nothing", func(s *Strain) { *s = Strain{Processors: 2, Fetchers: 256} }, crawl.BottleneckNone, []string{"nothing is queued", "seeds"}},
 		{"the last pages", func(s *Strain) { s.Queued, s.Hosts = 3, crawl.HostCounts{InFlight: 3} }, crawl.BottleneckNone, []string{"3 of 256"}},
