@@ -235,8 +235,9 @@ func (x *Index) FirstHere(v *crawl.Visit, o *crawl.Outcome) []frontier.Content {
 }
 
 // Completed reports the result for a new payload to the digest's holder. Call it once for each
-// visit, when its outcome is stored or dropped.
-func (x *Index) Completed(url urlnorm.URL, o *crawl.Outcome) {
+// visit, when its outcome is stored or dropped. Only a stored one announces its record: that of a page which was not stored may
+// never have reached the disk (decision 0306), and others would refer to it.
+func (x *Index) Completed(url urlnorm.URL, o *crawl.Outcome, stored bool) {
 	if !o.First {
 		return
 	}
@@ -247,7 +248,7 @@ func (x *Index) Completed(url urlnorm.URL, o *crawl.Outcome) {
 		x.release(o.Digest)
 	default:
 		note := &peer.ContentNote{Digest: o.Digest[:], Partition: uint32(p), Url: url.String(), FetchedAtNs: o.FetchedAt.UnixNano()}
-		if o.Archive.Record != [16]byte{} {
+		if stored && o.Archive.Record != [16]byte{} {
 			note.Record = o.Archive.Record[:]
 		}
 		x.batches.tell(to, note)

@@ -62,7 +62,7 @@ func TestSeenTogether(t *testing.T) {
 				} else if here := ms[0].FirstHere(&crawl.Visit{Lease: crawl.Lease{Item: crawl.Item{URL: first.URL}}}, &o); here != nil {
 					t.Errorf("a partition that is not held gets %+v", here)
 				}
-				ms[0].Completed(first.URL, &o)
+				ms[0].Completed(first.URL, &o, true)
 				if a := <-answer; a.First || a.Original == nil || a.Original.URL != first.URL.String() || a.Original.Record != o.Archive.Record {
 					t.Errorf("the second page: %+v", a)
 				}
@@ -74,7 +74,30 @@ func TestSeenTogether(t *testing.T) {
 	}
 }
 
-// A member that fails a call is left alone for a while. Meanwhile, pages are stored
+// TestNotStored: a page that was not stored ends its claim, and no other refers to its record, which may never have reached the disk.
+func TestNotStored(t *testing.T) {
+	for _, holder := range []int{0, 1} {
+		t.Run(fmt.Sprintf("held by member %d", holder), func(t *testing.T) {
+			cluster(t, []crawl.NodeID{"n0", "n1"}, func(t *testing.T, ms []*member) {
+				body := heldBy(t, ms[holder])
+				first, second := page(t, "1", body), page(t, "2", body)
+				if a := ms[0].Seen(t.Context(), first); !a.First {
+					t.Fatalf("the first page: %+v", a)
+				}
+				o := outcome(first)
+				ms[0].Completed(first.URL, &o, false)
+				time.Sleep(2 * gatherFor) // the note has arrived
+				if a := ms[1].Seen(t.Context(), second); !a.First || a.Original != nil {
+					t.Errorf("after a page that was not stored the next one gets %+v", a)
+				}
+				if ms[0].Unanswered()+ms[1].Unanswered() != 0 {
+					t.Error("a payload was counted as unanswered")
+				}
+			})
+		})
+	}
+}
+
 // A member that fails a call is not called for a while. Meanwhile, pages are stored whole and
 // counted.
 func TestSilentMember(t *testing.T) {

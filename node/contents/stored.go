@@ -24,7 +24,7 @@ func (x *Index) Stored(ctx context.Context, u urlnorm.URL) (s pipeline.Stored) {
 	if s.Digest != emptyPayload {
 		a, _ := x.seen(ctx, pipeline.ContentQuestion{URL: u, Digest: s.Digest, Countable: true})
 		if a.First { // nobody knows of it, and nothing will be stored: the claim ends at once
-			x.Completed(u, &crawl.Outcome{First: true, Digest: s.Digest})
+			x.Completed(u, &crawl.Outcome{First: true, Digest: s.Digest}, false)
 		}
 		s.Original = a.Original
 	}

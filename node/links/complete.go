@@ -50,7 +50,8 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 		k.visits.ErrandCompleted(v, &o)
 		return nil
 	}
-	defer k.results.Payloads.Completed(v.Item.URL, &o)
+	stored := false
+	defer func() { k.results.Payloads.Completed(v.Item.URL, &o, stored) }()
 	if o.Kind == crawl.Aborted {
 		return nil
 	}
@@ -90,6 +91,7 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 	// As late as possible: another visit of the host may have ended meanwhile.
 	c.Host = k.visits.HostState(v)
 	err = opts.Store.Complete(ctx, c)
+	stored = err == nil
 	if errors.Is(err, frontier.ErrNotHolder) || errors.Is(err, frontier.ErrStaleLease) {
 		// The freeze of a hand-over waits until every visit is completed, so this cannot happen
 		// while the rules of ownership hold.

@@ -2,6 +2,7 @@ package links
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -36,7 +37,9 @@ func (e ending) Failed(context.Context, crawl.Visit, *frontier.Completion) error
 type payloads struct{ *around }
 
 func (e payloads) FirstHere(*crawl.Visit, *crawl.Outcome) []frontier.Content { return nil }
-func (e payloads) Completed(urlnorm.URL, *crawl.Outcome)                     { e.did = append(e.did, "payload") }
+func (e payloads) Completed(_ urlnorm.URL, _ *crawl.Outcome, stored bool) {
+	e.did = append(e.did, map[bool]string{false: "no payload", true: "payload"}[stored])
+}
 
 // completer makes a Completer over its surroundings; woken reports whether it has woken the sender.
 func completer(a *around) (k *Completer, woken func() bool) {
@@ -120,10 +123,10 @@ func TestCompleteStoresNothing(t *testing.T) {
 		refusal error
 		did     []string
 	}{
-		"aborted":      {crawl.ViaLink, crawl.Outcome{Kind: crawl.Aborted}, nil, []string{"payload", "completed"}},
+		"aborted":      {crawl.ViaLink, crawl.Outcome{Kind: crawl.Aborted}, nil, []string{"no payload", "completed"}},
 		"robots.txt":   {crawl.ViaRobots, crawl.Outcome{Kind: crawl.Fetched}, nil, []string{"robots", "completed"}},
-		"a lease past": {crawl.ViaLink, crawl.Outcome{Kind: crawl.Fetched}, frontier.ErrStaleLease, []string{"archive", "host", "complete", "payload", "completed"}},
-		"moved away":   {crawl.ViaLink, crawl.Outcome{Kind: crawl.HostFailed, Reason: "silent"}, frontier.ErrNotHolder, []string{"unreachable: silent", "archive", "host", "complete", "payload", "completed"}},
+		"a lease past": {crawl.ViaLink, crawl.Outcome{Kind: crawl.Fetched}, frontier.ErrStaleLease, []string{"archive", "host", "complete", "no payload", "completed"}},
+		"moved away":   {crawl.ViaLink, crawl.Outcome{Kind: crawl.HostFailed, Reason: "silent"}, frontier.ErrNotHolder, []string{"unreachable: silent", "archive", "host", "complete", "no payload", "completed"}},
 	} {
 		a := &around{alone: true, held: map[crawl.Partition]bool{page.Partition: true}, refusal: c.refusal}
 		k, woken := completer(a)
@@ -135,6 +138,20 @@ func TestCompleteStoresNothing(t *testing.T) {
 		if !slices.Equal(a.did, c.did) {
 			t.Errorf("%s: %v, want %v", name, a.did, c.did)
 		}
+	}
+}
+
+// TestCompleteFails: the payload of a page that could not be stored is not announced.
+func TestCompleteFails(t *testing.T) {
+	t.Parallel()
+	page, full := linkTo(t, "http://page.test/"), errors.New("no space is left")
+	a := &around{alone: true, held: map[crawl.Partition]bool{page.Partition: true}, refusal: full}
+	k, _ := completer(a)
+	if err := k.Complete(t.Context(), visitOf(page), crawl.Outcome{Kind: crawl.Fetched}); !errors.Is(err, full) {
+		t.Errorf("%v, want %v", err, full)
+	}
+	if want := []string{"archive", "host", "complete", "no payload", "completed"}; !slices.Equal(a.did, want) {
+		t.Errorf("%v, want %v", a.did, want)
 	}
 }
 

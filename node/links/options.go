@@ -126,8 +126,8 @@ type Failures interface {
 type Payloads interface {
 	// FirstHere is added to the completion when the page is the first with its payload.
 	FirstHere(v *crawl.Visit, o *crawl.Outcome) []frontier.Content
-	// Completed reports that the page's claim on a payload is stored, or was dropped.
-	Completed(url urlnorm.URL, o *crawl.Outcome)
+	// Completed reports that the page's claim on a payload is over: it is stored, or not.
+	Completed(url urlnorm.URL, o *crawl.Outcome, stored bool)
 }
 
 // Start lets seeds start the crawl.
