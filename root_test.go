@@ -424,7 +424,7 @@ var table = []rule{
 		"it judges addresses by flags, settings and peers, and connects to none",
 	},
 	{
-		[]string{"node/outputs"}, []string{"config", "crawl", "frontier", "node/datadir", "node/disk", "node/uploads", "pipeline", "store/archive", "store/derived", "store/upload", "web/htmlparse"},
+		[]string{"node/outputs"}, []string{"config", "crawl", "frontier", "node/datadir", "node/disk", "node/uploads", "pipeline", "store/archive", "store/derived", "store/files", "store/upload", "web/htmlparse"},
 		"it joins the stores of the archive and of derived files to the pipeline and to the disk's room",
 	},
 	{

@@ -48,6 +48,7 @@ import (
 	"crawlnode/node/transfer"
 	"crawlnode/node/workers"
 	"crawlnode/peer"
+	"crawlnode/store/files"
 )
 
 // protocolVersion is what nodes of one cluster must share.
@@ -72,22 +73,21 @@ type Options struct {
 	// alone. It is called, before Ready, with what has changed in the words of the command
 	// line. Run ends with ErrUsage when one was given that cannot change.
 	Adopt func(changed []string)
-	// Forgive lets hosts that could not be reached before this start be tried at once. Waits that
-	// a server asked for stay.
+	// Forgive lets hosts that could not be reached before this start be tried at once. Waits that a server asked for stay.
 	Forgive bool
 	// FollowFetchers lets the number of fetchers follow what the node sees: --fetchers was not given.
 	FollowFetchers bool
 	// Network replaces TCP and UDP in simulations; nil is the real one.
 	Network *Network
-	// Store replaces the frontier's files in the data directory, in simulations;
-	// nil is Badger. The node closes it when it ends, and when Open fails after
-	// having begun to use it.
+	// Store replaces the frontier's files in the data directory, in simulations; nil is Badger. The node closes it when
+	// it ends, and when Open fails after having begun to use it.
 	Store storage.KV
 	// State puts a simulation's disk between the membership and its file; nil: none.
 	State func(membership.Storage) membership.Storage
-	// FreeBytes returns the free space of the volume that holds a path, in simulations;
-	// nil: the system's figure.
+	// FreeBytes returns the free space of the volume that holds a path, in simulations; nil: the system's figure.
 	FreeBytes func(path string) (int64, error)
+	// OpenFile opens the files of the archive, in simulations; nil: the system's.
+	OpenFile files.Opener
 	// ProcessorTime returns the processors' time used so far, by this process in
 	// microseconds and by all and in total in ticks, in tests; nil: the system's figures.
 	ProcessorTime func() (own, busy, all int64)

@@ -98,7 +98,7 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openAddresses(o.State); err != nil {
 		return nil, err
 	}
-	if err = n.openOutputs(); err != nil {
+	if err = n.openOutputs(o.OpenFile); err != nil {
 		return nil, err
 	}
 	if n.sinks, err = sinks.Open(n.cfg.Sinks, n.dir.Join("derived"), n.dir.Join("sinks"), n.log); err != nil {
@@ -226,9 +226,9 @@ func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membe
 }
 
 // openOutputs opens the archive and what is derived.
-func (n *Node) openOutputs() (err error) {
+func (n *Node) openOutputs(openFile files.Opener) (err error) {
 	n.outputs, err = outputs.Open(outputs.Options{Node: n.id, Version: n.version, Dir: n.dir, Config: &n.cfg, Settings: n.settings, Space: n.space,
-		Running: func() context.Context { return n.running }, Stop: n.stop, NoIndex: n.bare, Cluster: n.clusterID, Log: n.log,
+		Running: func() context.Context { return n.running }, Stop: n.stop, NoIndex: n.bare, OpenFile: openFile, Cluster: n.clusterID, Log: n.log,
 		LastTry: func(v crawl.Visit) (failures int, last bool) {
 			s := n.engine.Load().dispatcher.HostState(v)
 			return s.Failures, s.LastTry

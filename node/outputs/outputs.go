@@ -15,6 +15,7 @@ import (
 	"crawlnode/pipeline"
 	"crawlnode/store/archive"
 	"crawlnode/store/derived"
+	"crawlnode/store/files"
 )
 
 // Archive is the part of package archive that a node uses.
@@ -40,6 +41,7 @@ type Options struct {
 	Running  func() context.Context // no write waits beyond its end
 	Stop     <-chan struct{}        // closed when the node is to end at once; nil: never
 	NoIndex  bool                   // the archive keeps no index
+	OpenFile files.Opener           // of the archive's files; nil: the system's
 	// LastTry reports whether a visit's host is given up, after so many failures.
 	LastTry func(v crawl.Visit) (failures int, last bool)
 	// Cluster is the cluster's id, "" until it is known.
@@ -80,7 +82,7 @@ func (o *Outputs) openArchive() error {
 	path := o.o.Dir.Join("warc")
 	a, err := archive.Open(path, archive.Options{
 		Node: o.o.Node, MaxFileBytes: int64(o.o.Config.WARCSize), Compression: archive.Compression(o.o.Config.WARCCompression), Software: "crawlnode/" + o.o.Version, Info: o.info,
-		NoIndex: o.o.NoIndex, Gather: o.gather(),
+		NoIndex: o.o.NoIndex, OpenFile: o.o.OpenFile, Gather: o.gather(),
 		OnRepair: func(r archive.Repair) {
 			o.o.Log.Info("repaired an archive file that was not closed", "file", r.File, "kept_bytes", r.Kept,
 				"cut_bytes", r.Cut, "captures_indexed", r.Captures, "removed", r.Removed, "reason", r.Reason)

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"crawlnode/crawl"
+	"crawlnode/store/files"
 )
 
 // Options set the names and contents of the files. Node is required.
@@ -34,8 +35,7 @@ type Options struct {
 	// Info, when set, describes how the crawl is run. It is called whenever a file is started, so
 	// that the file names the settings of that moment. It must not block or call the Archive.
 	Info func() Info
-	// NoIndex disables the indexes. To create them later, delete the empty files; the next Open
-	// rebuilds them.
+	// NoIndex disables the indexes. To create them later, delete the empty files; the next Open rebuilds them.
 	NoIndex bool
 	// SyncEach makes Put return only when the record has reached the disk.
 	SyncEach bool
@@ -45,6 +45,8 @@ type Options struct {
 	// Encoders bounds the captures that are compressed or written at once; each needs some 1.2 MB,
 	// with Zstd about 3. Default: one per processor.
 	Encoders int
+	// OpenFile opens the files that are written. Default: files.OpenFile.
+	OpenFile files.Opener
 	// Rand is the source of the record ids. Default: crypto/rand.
 	Rand io.Reader
 	// OnError is called once, with the error that stopped the archive.
@@ -115,6 +117,9 @@ func Open(dir string, o Options) (*Archive, error) {
 		return nil, fmt.Errorf("open archive: compression %q must be %s or %s", o.Compression, Gzip, Zstd)
 	}
 	o.Encoders = cmp.Or(o.Encoders, runtime.GOMAXPROCS(0))
+	if o.OpenFile == nil {
+		o.OpenFile = files.OpenFile
+	}
 	if o.Rand == nil {
 		o.Rand = rand.Reader
 	}
@@ -437,9 +442,6 @@ func (None) Sync() error { return nil }
 
 // Close does nothing.
 func (None) Close() error { return nil }
-
-// WriteIndex writes nothing.
-func (None) WriteIndex(io.Writer) error { return nil }
 
 // WriteRange writes nothing.
 func (None) WriteRange(io.Writer, crawl.IndexRange) error { return nil }

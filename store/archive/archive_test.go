@@ -203,7 +203,7 @@ func TestPendingLinesAreBounded(t *testing.T) {
 	if n := len(a.file.pending); n > indexLimit {
 		t.Errorf("%d bytes of index lines wait", n)
 	}
-	if info, err := a.file.index.Stat(); err != nil || info.Size() == 0 {
+	if info, err := os.Stat(filepath.Join(a.dir, indexName(a.file.name)+openSuffix)); err != nil || info.Size() == 0 {
 		t.Errorf("nothing was synced: %v, %v", info, err)
 	}
 }

@@ -22,8 +22,8 @@ const (
 type file struct {
 	dir   string
 	name  string // final name
-	warc  *os.File
-	index *os.File
+	warc  files.File
+	index files.File
 	size  int64
 	first int64 // size of the warcinfo record
 	// unsynced says that something was written since the last sync; pending are the index lines of
@@ -45,7 +45,7 @@ func (a *Archive) create() (*file, error) {
 			continue
 		}
 		name := stem + suffixes[a.opts.Compression]
-		warc, err := os.OpenFile(filepath.Join(a.dir, name+openSuffix), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o640)
+		warc, err := a.opts.OpenFile(filepath.Join(a.dir, name+openSuffix), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND)
 		if errors.Is(err, os.ErrExist) {
 			continue
 		}
@@ -80,7 +80,7 @@ func (a *Archive) taken(stem string) bool {
 
 // start writes the beginning of every file.
 func (f *file) start(e *encoder, now time.Time, o *Options) (err error) {
-	f.index, err = os.OpenFile(filepath.Join(f.dir, indexName(f.name)+openSuffix), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o640)
+	f.index, err = o.OpenFile(filepath.Join(f.dir, indexName(f.name)+openSuffix), os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
 		return err
 	}

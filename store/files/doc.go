@@ -1,6 +1,6 @@
 // Package files has what all files of the store have in common: how an open
 // file becomes a final one, which characters names may have, and how a failing disk
-// is told from a torn file.
+// is told from a torn file. A File is what writes one.
 //
 // A file is written under its final name plus OpenSuffix. Finish removes
 // the suffix, durably, when the file is complete; a file without the suffix is never
