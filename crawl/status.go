@@ -72,7 +72,7 @@ type Health struct {
 // The codes of health reasons (HealthReason.Code).
 const (
 	ReasonInsecure        = "insecure"            // warn: no key, and reachable from elsewhere
-	ReasonLowDisk         = "low_disk"            // critical: a node does not fetch
+	ReasonLowDisk         = "low_disk"            // critical: a node does not fetch, or does not store what it fetches
 	ReasonDiskFull        = "disk_full"           // critical: a node stores nothing new; also reports low_disk
 	ReasonDiskStalled     = "disk_stalled"        // critical: the disk of a node does not answer
 	ReasonDNSDown         = "dns_down"            // critical: no name server answers a node

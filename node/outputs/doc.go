@@ -5,6 +5,7 @@
 //	archive.go  what an archive file says of the crawl; URLs that were given up
 //	derived.go  Derived: the pipeline's Deriver, which waits for room
 //	patient.go  an archive that waits for room
+//	shortage.go what waits for room although the system may say that there is some
 //
 // The formats are those of store/archive and store/derived; this package decides what is opened and
 // when it may be written. A write waits while the disk is nearly full, and is tried again when the

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"crawlnode/config"
 	"crawlnode/crawl"
@@ -55,6 +56,7 @@ type Options struct {
 type Outputs struct {
 	o       Options
 	archive Archive
+	short   shortage         // of the archive
 	derived *derived.Outputs // nil: nothing is derived
 	uploads *uploads.Uploads // nil: nothing is uploaded
 }
@@ -95,7 +97,7 @@ func (o *Outputs) openArchive() error {
 	if err != nil {
 		return datadir.Failed("open the archive in "+path, err)
 	}
-	o.archive = &patientArchive{Archive: a, hasSpace: o.o.Space.Has, running: o.o.Running}
+	o.archive = &patientArchive{Archive: a, hasSpace: o.o.Space.Has, running: o.o.Running, short: &o.short}
 	return nil
 }
 
@@ -114,6 +116,7 @@ func (o *Outputs) gather() int {
 // Flush writes what waits of the archive. It comes before a commit, so that no page is done without its record.
 func (o *Outputs) Flush() error {
 	err := o.archive.Flush()
+	o.short.flushed(time.Now(), disk.IsFull(err))
 	if err == nil || disk.IsFull(err) {
 		return err
 	}
@@ -171,6 +174,7 @@ func (o *Outputs) Sync(during func(func() error) error) error {
 	if err := during(o.archive.Sync); err != nil {
 		return datadir.Failed("sync the archive", err)
 	}
+	o.short.flushed(time.Now(), false)
 	if o.derived == nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package outputs
 import (
 	"context"
 	"sync"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/node/disk"
@@ -13,6 +14,7 @@ type patientArchive struct {
 	Archive
 	hasSpace func(bytes int64) bool
 	running  func() context.Context // no write waits beyond its end
+	short    *shortage
 
 	mu       sync.Mutex // guards promised
 	promised int64      // bytes of all writes under way: one must not take the room of another
@@ -35,6 +37,12 @@ func (a *patientArchive) PutFailure(ctx context.Context, f crawl.Failure) error 
 // withSpace calls write when there is room for it, and again if there was none after all:
 // other programs fill the disk as well.
 func (a *patientArchive) withSpace(ctx context.Context, bytes int64, write func() error) error {
+	refused := false
+	defer func() {
+		if refused {
+			a.short.end()
+		}
+	}()
 	for {
 		if a.promise(bytes) {
 			err := write()
@@ -43,6 +51,10 @@ func (a *patientArchive) withSpace(ctx context.Context, bytes int64, write func(
 			a.mu.Unlock()
 			if !disk.IsFull(err) {
 				return err
+			}
+			if !refused {
+				refused = true
+				a.short.begin(time.Now())
 			}
 		}
 		if err := disk.Pause(ctx, a.running()); err != nil {

@@ -35,7 +35,7 @@ func TestPatientArchive(t *testing.T) {
 		var inner slowArchive
 		var free atomic.Int64
 		running, stop := context.WithCancel(t.Context())
-		a := &patientArchive{Archive: &inner, hasSpace: func(n int64) bool { return n <= free.Load() }, running: func() context.Context { return running }}
+		a := &patientArchive{Archive: &inner, hasSpace: func(n int64) bool { return n <= free.Load() }, running: func() context.Context { return running }, short: &shortage{}}
 		free.Store(250)
 		results := make(chan error, 10)
 		put := func() {

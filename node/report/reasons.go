@@ -12,6 +12,7 @@ import (
 	"crawlnode/membership"
 	"crawlnode/node/disk"
 	"crawlnode/node/egress"
+	"crawlnode/node/outputs"
 	"crawlnode/node/uploads"
 )
 
@@ -29,6 +30,7 @@ func (r *Reporter) HealthReasons() []crawl.HealthReason {
 				"%s stores and acknowledges nothing new, seeds and links included, because less than %d MiB are free at %s; its partitions can still change hands: free some space, or drain it", r.Name, storage.ReserveBytes>>20, v.Path)})
 		}
 	}
+	rs = append(rs, shortageReasons(r.Name, r.Outputs.Shortage(), r.Space.ArchiveFree(), rs)...)
 	if s := r.Stalls.Stalled(); s != nil {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDiskStalled, Since: s.Since.UTC(), Message: r.Name + " " + s.Text() +
 			": look at the disk of " + r.Dir + "; the node goes on by itself when it answers"})
@@ -57,6 +59,29 @@ func (r *Reporter) HealthReasons() []crawl.HealthReason {
 	if d := r.Front.Dead(); d.Err != nil && time.Since(d.Since) > deletePatience {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonNotDeleted, Since: d.Since.UTC(), Message: fmt.Sprintf(
 			"%s cannot delete %d copies that it does not use any more, about %d MiB, and goes on trying: %v; look at its disk", r.Name, d.Generations, d.Bytes>>20, d.Err)})
+	}
+	return rs
+}
+
+// shortageReasons say that the archive finds no space, as far as the reasons so far, of volumes that are low, do not say it.
+func shortageReasons(name string, s outputs.Shortage, free *int64, said []crawl.HealthReason) (rs []crawl.HealthReason) {
+	has := func(code string) bool {
+		return slices.ContainsFunc(said, func(r crawl.HealthReason) bool { return r.Code == code })
+	}
+	if s.Since.IsZero() {
+		return nil
+	}
+	if !has(crawl.ReasonLowDisk) {
+		but := ""
+		if free != nil {
+			but = fmt.Sprintf(", although the system says that %d MiB are free there", *free>>20)
+		}
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonLowDisk, Since: s.Since.UTC(), Message: fmt.Sprintf(
+			"%s does not store what it fetches, because its archive finds no space at %s%s: look for a quota, or for a file system without inodes (df -i), and free some or allow more; it goes on by itself", name, s.Path, but)})
+	}
+	if s.Commits && !has(crawl.ReasonDiskFull) {
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDiskFull, Since: s.Since.UTC(), Message: fmt.Sprintf(
+			"%s stores and acknowledges nothing new, seeds, links and copies included, because records of its archive wait for space at %s: free some space there, or allow more; it goes on by itself", name, s.Path)})
 	}
 	return rs
 }
@@ -145,6 +170,8 @@ func (r *Reporter) PausedReason(noLease bool) string {
 		return "no lease: this side cannot reach a majority of the members"
 	case r.Space.Low():
 		return "the disk is nearly full" + r.Space.Where()
+	case !r.Outputs.Shortage().Since.IsZero():
+		return "the archive finds no space at " + r.Outputs.Shortage().Path
 	case d.State == crawl.CrawlPaused:
 		return "the crawl was paused"
 	case noLease:

@@ -2,11 +2,13 @@ package report
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/node/outputs"
 	"crawlnode/node/uploads"
 	"crawlnode/web/scope"
 	"crawlnode/web/urlnorm"
@@ -71,6 +73,37 @@ func TestIndexReason(t *testing.T) {
 	const want = "n1 cannot bring its index up to date, and goes on trying: no space left on device;"
 	if len(rs) != 1 || rs[0].Code != crawl.ReasonIndexFails || !rs[0].Since.Equal(noon) || !strings.HasPrefix(rs[0].Message, want) {
 		t.Errorf("%+v, want %q", rs, want)
+	}
+}
+
+// TestShortageReasons: an archive without space is news with its place, once, whatever the system says.
+func TestShortageReasons(t *testing.T) {
+	t.Parallel()
+	at, free := time.Unix(1000, 0), int64(300<<20)
+	low, full := crawl.HealthReason{Code: crawl.ReasonLowDisk}, crawl.HealthReason{Code: crawl.ReasonDiskFull}
+	for i, c := range []struct {
+		s    outputs.Shortage
+		said []crawl.HealthReason
+		want []string
+	}{
+		{outputs.Shortage{}, nil, nil},
+		{outputs.Shortage{Since: at, Path: "/data/warc"}, nil, []string{crawl.ReasonLowDisk}},
+		{outputs.Shortage{Since: at, Path: "/data/warc"}, []crawl.HealthReason{low}, nil},
+		{outputs.Shortage{Since: at, Path: "/data/warc", Commits: true}, nil, []string{crawl.ReasonLowDisk, crawl.ReasonDiskFull}},
+		{outputs.Shortage{Since: at, Path: "/data/warc", Commits: true}, []crawl.HealthReason{low}, []string{crawl.ReasonDiskFull}},
+		{outputs.Shortage{Since: at, Path: "/data/warc", Commits: true}, []crawl.HealthReason{low, full}, nil},
+	} {
+		var got []string
+		for _, r := range shortageReasons("n1", c.s, &free, c.said) {
+			got = append(got, r.Code)
+			if !r.Since.Equal(at) || !strings.Contains(r.Message, "n1 ") || !strings.Contains(r.Message, "/data/warc") ||
+				r.Code == crawl.ReasonLowDisk && !strings.Contains(r.Message, "300 MiB are free there") {
+				t.Errorf("case %d: %+v", i, r)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("case %d: %v, want %v", i, got, c.want)
+		}
 	}
 }
 
