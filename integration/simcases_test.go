@@ -25,6 +25,8 @@ var simCases = []struct {
 	{"late-name", nameIsLate, ""},
 	{"replica-stalls", replicaStalls, ""},
 	{"machine-paused", machinePaused, ""},
+	{"archive-full", func() schedule { return archiveFills(quotaArchive) }, ""},
+	{"archive-full-and-seen", func() schedule { return archiveFills(fullArchive) }, ""},
 	{"shared-addresses", sharedAddresses, ""},
 }
 
@@ -108,8 +110,8 @@ func otherDisk(nodes int, kind faultKind) schedule {
 	} else { // by then nobody takes n3 for one that serves; 20 s after the kill
 		p.at(20, fault{kind: expectThat, promise: restServed, nodes: []string{"n2"}, lasts: secs(7.1)})
 	}
-	p.at(7.2, fault{kind: expectThat, promise: morePages, lasts: secs(30), flags: 6})
-	if kind == fullDisk { // a frozen one holds up the goroutines of a bubble, which cannot exit
+	p.at(7.2, fault{kind: expectThat, promise: morePages, nodes: []string{"n2"}, lasts: secs(30), flags: 6}) // unless the rest of the web is behind n3
+	if kind == fullDisk {                                                                                    // a frozen one holds up the goroutines of a bubble, which cannot exit
 		p.at(30, fault{kind: leaveNode, nodes: []string{"n3"}})
 		p.at(30.1, fault{kind: expectThat, promise: hasEnded, nodes: []string{"n3"}, lasts: []time.Duration{simDrain + 2*time.Second}})
 	}

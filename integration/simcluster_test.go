@@ -214,7 +214,7 @@ func simListen(host *simnet.Host, addr string) (net.Listener, error) {
 // options are those of one process of a member.
 func (s *simulation) options(m *simMember, l *life, host *simnet.Host, transport *simnet.Transport) crawlnode.Options {
 	o := crawlnode.Options{
-		Config: s.config(m), Version: "sim", Store: l.disk, FreeBytes: m.disk.free,
+		Config: s.config(m), Version: "sim", Store: l.disk, FreeBytes: m.disk.free, OpenFile: m.disk.openFile,
 		State:  func(file membership.Storage) membership.Storage { return simState{file, l.disk} },
 		Logger: slog.New(slog.NewTextHandler(l.log, nil)),
 		Network: &crawlnode.Network{
@@ -238,6 +238,9 @@ func (s *simulation) config(m *simMember) config.Config {
 	c.Partitions, c.Replication, c.Fetchers, c.Store = simPartitions, simReplication, simFetchers, "none"
 	c.Mode, c.Delay, c.DrainTimeout = "domain", simDelay, simDrain
 	c.Sync = s.sync
+	if s.plan.warc {
+		c.Store = "warc"
+	}
 	if s.ranked() {
 		c.Priority = "importance=1"
 	}

@@ -77,7 +77,8 @@ func errBadDisk(op string) error { return &fs.PathError{Op: op, Path: "disk", Er
 
 // free is the free space that the system reports.
 func (d *machineDisk) free(string) (int64, error) {
-	if full, _ := d.has(fullDisk); full {
+	full, _ := d.has(fullDisk)
+	if archive, _ := d.has(fullArchive); full || archive {
 		return 10 << 20, nil
 	}
 	return 1 << 40, nil

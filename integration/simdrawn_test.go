@@ -27,7 +27,7 @@ func TestEveryFaultIsDrawn(t *testing.T) {
 	const seeds = 400
 	drawn, sizes := map[faultKind]int{}, map[int]int{}
 	for seed := range uint64(seeds) {
-		p := plan(seed + 1)
+		p := scheduleOf(t, seed+1, "")
 		sizes[p.first]++
 		for _, f := range p.faults {
 			if f.String() == "" {

@@ -42,7 +42,7 @@ func (s *simulation) edge(f fault, after func(time.Duration, func())) bool {
 			s.skew(m, f)
 			return true
 		}
-	case fullDisk, frozenDisk, badDisk:
+	case fullDisk, fullArchive, quotaArchive, frozenDisk, badDisk:
 		return s.ail(f, after)
 	case slowDisk:
 		if m := s.running(f.nodes[0]); m != nil {
@@ -204,13 +204,14 @@ type promise struct {
 type promiseKind string
 
 const (
-	allServed  promiseKind = "every partition is served"
-	restServed promiseKind = "every partition is served that has a copy left"
-	isMember   promiseKind = "is a member"
-	morePages  promiseKind = "pages are fetched"
-	hasEnded   promiseKind = "its process has ended"
-	allCopies  promiseKind = "every partition has its copies"
-	hasStood   promiseKind = "knows that its machine stood still"
+	allServed   promiseKind = "every partition is served"
+	restServed  promiseKind = "every partition is served that has a copy left"
+	isMember    promiseKind = "is a member"
+	morePages   promiseKind = "pages are fetched"
+	hasEnded    promiseKind = "its process has ended"
+	allCopies   promiseKind = "every partition has its copies"
+	hasStood    promiseKind = "knows that its machine stood still"
+	saysNoSpace promiseKind = "says that its archive has no space"
 )
 
 // expect begins to watch a promise.
@@ -272,6 +273,9 @@ func (s *simulation) missing(p *promise) string {
 			return "it has not said so"
 		}
 		return ""
+	}
+	if p.promise == saysNoSpace {
+		return s.silentOfArchive(p.nodes[0])
 	}
 	ready, why := m.life.Ready()
 	ring := s.status(p.nodes[0]).Ring

@@ -63,6 +63,8 @@ const (
 	lateName     faultKind = "late name"    // from the start: the name resolves a while after the first start
 	wrongJoin    faultKind = "wrong --join" // from the start: one address in the list is wrong
 	fullDisk     faultKind = "disk full"
+	fullArchive  faultKind = "archive full"  // its volume; that of the frontier has room
+	quotaArchive faultKind = "archive quota" // as archive full, and the system says that there is room
 	frozenDisk   faultKind = "disk frozen"
 	slowDisk     faultKind = "disk slow"
 	badDisk      faultKind = "disk fails"     // each write and sync; the node ends and is started again
@@ -123,6 +125,7 @@ type schedule struct {
 	few    bool          // one fetcher a node
 	spaced time.Duration // --ip-delay; 0: the default, none
 	again  simRevisits   // --recrawl and its intervals
+	warc   bool          // the nodes keep archives
 	faults []fault
 }
 

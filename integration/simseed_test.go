@@ -98,7 +98,9 @@ func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
 		s.note("finished")
 		s.swept(2 * time.Minute)
 		s.cashRests(10 * time.Minute)
+		s.sameCopies(time.Minute)
 	}
+	s.recorded()
 	repeats := s.web.judge.coverage(s.troubles)
 	s.note("%d of %d pages, %d answered again", s.web.judge.progress(), s.web.size(), repeats)
 	for _, verdict := range s.web.judge.verdicts() {

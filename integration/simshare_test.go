@@ -18,7 +18,7 @@ func (s *simulation) did(kind faultKind) { s.happened[string(kind)]++ }
 // traits are what a schedule is beside its faults, for the table of shares.
 func (p schedule) traits() []string {
 	traits := []string{fmt.Sprintf("nodes at first: %d", p.first)}
-	for trait, so := range map[string]bool{"--sync": p.sync, "nodes have names": p.named, "all have one --join": p.listed,
+	for trait, so := range map[string]bool{"--sync": p.sync, "nodes have names": p.named, "all have one --join": p.listed, "nodes keep archives": p.warc,
 		"--recrawl fixed": p.again.mode == crawl.RecrawlFixed, "--recrawl adaptive": p.again.mode == crawl.RecrawlAdaptive} {
 		if so {
 			traits = append(traits, trait)
@@ -87,4 +87,4 @@ func (s *shares) report(t *testing.T) {
 
 // allKinds are the faults that a seed may draw.
 var allKinds = []faultKind{joinNode, leaveNode, killNode, powerNode, loseNode, stopNode, cutLinks, slowLinks, tearLinks, giveSeed,
-	moveNode, skewClock, replaceNode, otherRun, fullDisk, frozenDisk, slowDisk, badDisk, pauseMachine, stallLinks}
+	moveNode, skewClock, replaceNode, otherRun, fullDisk, fullArchive, quotaArchive, frozenDisk, slowDisk, badDisk, pauseMachine, stallLinks}
