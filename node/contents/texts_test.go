@@ -30,3 +30,41 @@ func TestNearest(t *testing.T) {
 		}
 	})
 }
+
+// A member looks at the blocks whose partitions it holds, and together they find what one alone would.
+func TestNearestOfMany(t *testing.T) {
+	cluster(t, []crawl.NodeID{"n1", "n2", "n3"}, func(t *testing.T, ms []*member) {
+		ask := func(m *member, url string, print uint64) *peer.ContentAnswer {
+			return m.batch(&peer.ContentBatch{Questions: []*peer.ContentQuestion{{Url: url, Simhash: print}}}).Answers[0]
+		}
+		for kept := range 4 { // the only block that is the same
+			first := 0x1111_2222_3333_4444 * uint64(kept+1)
+			for _, m := range ms {
+				ask(m, "http://a.test/", first)
+			}
+			print := first
+			for i := range 4 {
+				if i != kept {
+					print ^= 1 << (16*i + 15)
+				}
+			}
+			holders := 0
+			for _, m := range ms {
+				by, found := m.heldBlocks(print), ask(m, "http://b.test/", print).NearUrl == "http://a.test/"
+				none := by == [4]bool{true, true, true, true}
+				if found != by[kept] && !none {
+					t.Errorf("block %d, which a member %v holds: found %t", kept, by, found)
+				}
+				if m.o.Holder(blockPartitions(print, m.o.Partitions())[kept]) == m.o.Self {
+					holders++
+					if !found {
+						t.Errorf("the holder of block %d has not found it", kept)
+					}
+				}
+			}
+			if holders != 1 {
+				t.Fatalf("%d holders of a partition", holders)
+			}
+		}
+	})
+}

@@ -113,8 +113,16 @@ func (n *nearest) take(distance int, number uint64) {
 // Near returns the value of the nearest fingerprint within MaxDistance, the newest of several, and
 // its distance; false when there is none.
 func (x *Index[T]) Near(print uint64) (value T, distance int, found bool) {
+	return x.NearBy(print, [blocks]bool{true, true, true, true})
+}
+
+// NearBy is Near among the fingerprints that have one of some blocks in common with print.
+func (x *Index[T]) NearBy(print uint64, by [blocks]bool) (value T, distance int, found bool) {
 	best := nearest{distance: MaxDistance + 1}
 	for i := range blocks {
+		if !by[i] {
+			continue
+		}
 		b := block(print, i)
 		if r := x.dense[i][b]; r != nil {
 			r.near(print, &best)
