@@ -32,6 +32,7 @@ type parser struct {
 	full          bool // no more links are kept
 	attrs         attributes
 	refs          refs
+	urls          urlnorm.Packer
 	anchors       bool   // texts of links are requested
 	inAnchor      bool   // the next text belongs to a link
 	anchorAt      int    // its place in doc.Links
@@ -182,7 +183,7 @@ func (p *parser) ref(tag, rel string, raw []byte) {
 	if p.queryEncoding != nil {
 		ref = encodeQuery(ref, p.queryEncoding)
 	}
-	u, err := p.doc.Base.Resolve(ref)
+	u, err := p.urls.Resolve(p.doc.Base, ref)
 	switch {
 	case err == nil:
 		p.keep(Link{URL: u, Tag: tag, Rel: rel, NoFollow: hasToken(rel, "nofollow")})

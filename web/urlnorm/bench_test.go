@@ -40,8 +40,9 @@ func BenchmarkPage(b *testing.B) {
 	refs = append(refs, "/guide/größe.html", "?lang=de&x=a b", "HTTP://Docs.Example.org:80/x/../y", "//cdn.example.com/a%7eb/")
 	b.ReportAllocs()
 	for b.Loop() {
+		var k Packer
 		for _, ref := range refs {
-			if _, err := base.Resolve(ref); err != nil {
+			if _, err := k.Resolve(base, ref); err != nil {
 				b.Fatal(ref, err)
 			}
 		}

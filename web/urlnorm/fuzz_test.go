@@ -31,6 +31,12 @@ func FuzzResolve(f *testing.F) {
 		if u != slow || (err == nil) != (slowErr == nil) {
 			t.Fatalf("%q against %v: plain %q, %v; whatwg %q, %v", ref, base, u, err, slow, slowErr)
 		}
+		var k Packer
+		first, _ := k.Resolve(base, ref)
+		second, _ := k.Resolve(base, ref)
+		if first != u || second != u {
+			t.Fatalf("%q against %v: a Packer makes %q and %q, want %q", ref, base, first, second, u)
+		}
 		if err != nil {
 			checkClass(t, ref, err)
 			return

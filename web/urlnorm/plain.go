@@ -31,17 +31,17 @@ var class = func() (t [256]uint8) {
 }()
 
 // plainAbsolute parses an absolute URL without white space around it.
-func plainAbsolute(raw string) (URL, bool) {
+func plainAbsolute(k *Packer, raw string) (URL, bool) {
 	for _, prefix := range [...]string{"http://", "https://"} {
 		if strings.HasPrefix(raw, prefix) {
-			return plainAuthority(prefix, raw[len(prefix):])
+			return plainAuthority(k, prefix, raw[len(prefix):])
 		}
 	}
 	return URL{}, false
 }
 
 // plainAuthority parses host, port, path and query after "scheme://".
-func plainAuthority(prefix, rest string) (URL, bool) {
+func plainAuthority(k *Packer, prefix, rest string) (URL, bool) {
 	host, ok := plainHost(rest)
 	if !ok {
 		return URL{}, false
@@ -66,7 +66,7 @@ func plainAuthority(prefix, rest string) (URL, bool) {
 	if port == ":80" && prefix == "http://" || port == ":443" && prefix == "https://" {
 		port = ""
 	}
-	return assemble(prefix, strings.ToLower(host), port, pathQuery)
+	return assemble(k, prefix, strings.ToLower(host), port, pathQuery)
 }
 
 // plainHost returns the host at the start of s: a dotted IPv4 address, or a name of plain labels. A
@@ -159,14 +159,14 @@ scan:
 }
 
 // plainRelative resolves ref, without white space around it, against u.
-func (u URL) plainRelative(ref string) (URL, bool) {
+func (u URL) plainRelative(k *Packer, ref string) (URL, bool) {
 	switch {
 	case u.IsZero() || strings.HasPrefix(ref, "http"):
-		return plainAbsolute(ref)
+		return plainAbsolute(k, ref)
 	case ref == "" || ref[0] == '#':
 		return u.WithoutRoute(), true
 	case strings.HasPrefix(ref, "//"):
-		return plainAuthority(u.s[:u.hostStart], ref[len("//"):])
+		return plainAuthority(k, u.s[:u.hostStart], ref[len("//"):])
 	}
 	dir, rest := "", ref
 	switch {
@@ -182,7 +182,7 @@ func (u URL) plainRelative(ref string) (URL, bool) {
 	if !ok {
 		return URL{}, false
 	}
-	return u.withPath(dir, rest)
+	return u.withPath(k, dir, rest)
 }
 
 // plainDirectory takes leading "./" and "../" off ref and returns the

@@ -38,7 +38,7 @@ type URL struct {
 // Parse reads an absolute URL. Leading and trailing white space is ignored, as
 // the standard demands. The result does not share memory with raw.
 func Parse(raw string) (URL, error) {
-	if u, ok := plainAbsolute(trim(raw)); ok {
+	if u, ok := plainAbsolute(nil, trim(raw)); ok {
 		return u, nil
 	}
 	return whatwgParse("", raw)
@@ -48,8 +48,10 @@ func Parse(raw string) (URL, error) {
 // relative to the scheme ("//host/"), to the origin ("/path"), to the directory
 // ("path") or to the page itself ("?query", "#fragment", ""). The result does
 // not share memory with ref. Resolving against the zero URL is Parse.
-func (u URL) Resolve(ref string) (URL, error) {
-	if v, ok := u.plainRelative(trim(ref)); ok {
+func (u URL) Resolve(ref string) (URL, error) { return u.resolve(nil, ref) }
+
+func (u URL) resolve(k *Packer, ref string) (URL, error) {
+	if v, ok := u.plainRelative(k, trim(ref)); ok {
 		return v, nil
 	}
 	return whatwgParse(u.WithoutRoute().s, ref)
@@ -127,7 +129,7 @@ func (u *URL) UnmarshalText(text []byte) error {
 // assemble builds a URL from canonical parts. prefix is "http://" or "https://", port is "" or
 // ":8080", pathQuery begins with "/" or "?" or is empty. It reports false when the result is longer
 // than MaxLen.
-func assemble(prefix, host, port, pathQuery string) (URL, bool) {
+func assemble(k *Packer, prefix, host, port, pathQuery string) (URL, bool) {
 	slash := ""
 	if pathQuery == "" || pathQuery[0] != '/' {
 		slash = "/"
@@ -137,7 +139,7 @@ func assemble(prefix, host, port, pathQuery string) (URL, bool) {
 	}
 	hostEnd := len(prefix) + len(host)
 	return URL{
-		s:         prefix + host + port + slash + pathQuery,
+		s:         k.join(prefix, host, port, slash, pathQuery),
 		hostStart: uint16(len(prefix)),
 		hostEnd:   uint16(hostEnd),
 		pathStart: uint16(hostEnd + len(port)),
@@ -146,13 +148,13 @@ func assemble(prefix, host, port, pathQuery string) (URL, bool) {
 
 // withPath returns the URL of u's origin with the canonical path and query
 // dir+rest; dir begins with '/'. It reports false when the whole is too long.
-func (u URL) withPath(dir, rest string) (URL, bool) {
+func (u URL) withPath(k *Packer, dir, rest string) (URL, bool) {
 	// No canonical path has a '^', but some stored ones do (ParseStored).
 	if int(u.pathStart)+len(dir)+len(rest) > MaxLen || strings.IndexByte(dir, '^') >= 0 {
 		return URL{}, false
 	}
 	v := u
-	v.s, v.routeStart = u.s[:u.pathStart]+dir+rest, 0
+	v.s, v.routeStart = k.join(u.s[:u.pathStart], dir, rest, "", ""), 0
 	return v, true
 }
 

@@ -66,7 +66,7 @@ func canonical(p *whatwg.Url, host, ref string) (URL, error) {
 	if _, query, ok := strings.Cut(p.Href(true), "?"); ok {
 		pathQuery += "?" + query
 	}
-	u, ok := assemble(p.Scheme()+"://", host, port, upperEscapes(pathQuery))
+	u, ok := assemble(nil, p.Scheme()+"://", host, port, upperEscapes(pathQuery))
 	if !ok {
 		return URL{}, fmt.Errorf("%w: %q", ErrTooLong, short(ref))
 	}
