@@ -320,7 +320,7 @@ var table = []rule{
 		"it compares views and decides nothing; when every partition is served again is judged by package status",
 	},
 	{
-		[]string{"node/contents"}, []string{"crawl", "frontier", "peer", "pipeline", "ring", "web/simhash", "web/urlnorm"},
+		[]string{"node/contents"}, []string{"crawl", "frontier", "peer", "pipeline", "ring", "ticks", "web/simhash", "web/urlnorm"},
 		"it answers the pipeline from the frontier and from peers; who holds what, and whom to call, are functions that node gives it",
 	},
 	{
@@ -376,7 +376,7 @@ var table = []rule{
 		"it carries credits between partitions; what they are worth is package importance's",
 	},
 	{
-		[]string{"node/links"}, []string{"crawl", "frontier", "handoff", "peer", "pipeline", "ring", "web/normalize", "web/scope", "web/urlnorm"},
+		[]string{"node/links"}, []string{"crawl", "frontier", "handoff", "peer", "pipeline", "ring", "ticks", "web/normalize", "web/scope", "web/urlnorm"},
 		"it carries links between the frontier and the peers; views, settings and the other ends of a page reach it through interfaces that it declares",
 	},
 	{

@@ -108,15 +108,15 @@ func TestTenure(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
 		w.awaitRest(w.install(1, "a"))
 		a := w.nodes["a"]
-		old := a.driver.Tenures([]crawl.Partition{0, 1})
-		if err := errors.Join(a.driver.Wait(t.Context(), old, true)...); err != nil {
+		old := a.tenures(0, 1)
+		if err := errors.Join(a.await(t.Context(), old, true)...); err != nil {
 			t.Errorf("in its own tenure: %v", err)
 		}
 		w.awaitRest(w.install(2, "a", "b"))
 		w.awaitRest(w.install(3, "b"))
 		w.awaitRest(w.install(4, "a", "b"))
 		w.awaitRest(w.install(5, "a"))
-		for i, err := range a.driver.Wait(t.Context(), old, false) {
+		for i, err := range a.await(t.Context(), old, false) {
 			if !errors.Is(err, ErrNotAcknowledged) {
 				t.Errorf("partition %d: a later tenure answers for an earlier one: %v", i, err)
 			}

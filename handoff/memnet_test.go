@@ -180,11 +180,11 @@ func (w *memNet) write(ctx context.Context, p crawl.Partition, k string) {
 		if n.ctx.Err() != nil {
 			continue
 		}
-		tenures := n.driver.Tenures([]crawl.Partition{p})
+		tenures := n.tenures(p)
 		if !n.store.write(p, k, "x") {
 			continue
 		}
-		if n.driver.Wait(ctx, tenures, false)[0] == nil {
+		if n.await(ctx, tenures, false)[0] == nil {
 			w.mu.Lock()
 			w.acked[p][k] = true
 			w.mu.Unlock()
@@ -193,9 +193,23 @@ func (w *memNet) write(ctx context.Context, p crawl.Partition, k string) {
 	}
 }
 
+// tenures and await are Tenure and Await for several partitions.
+func (n *memNode) tenures(ps ...crawl.Partition) (ts []Tenure) {
+	for _, p := range ps {
+		ts = append(ts, n.driver.Tenure(p))
+	}
+	return ts
+}
+
+func (n *memNode) await(ctx context.Context, ts []Tenure, full bool) []error {
+	errs := make([]error, len(ts))
+	n.driver.Await(ctx, ts, full, errs)
+	return errs
+}
+
 // wait waits for what is in the partitions now.
 func (n *memNode) wait(ctx context.Context, full bool, ps ...crawl.Partition) error {
-	return errors.Join(n.driver.Wait(ctx, n.driver.Tenures(ps), full)...)
+	return errors.Join(n.await(ctx, n.tenures(ps...), full)...)
 }
 
 // load writes to all partitions until stop is called.

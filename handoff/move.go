@@ -53,7 +53,9 @@ func (d *Driver) freeze(ctx context.Context, a machine.Freeze) machine.Event {
 	}
 	if err == nil {
 		bounded, cancel := context.WithTimeout(ctx, flushTimeout)
-		err = d.Wait(bounded, d.Tenures([]crawl.Partition{a.P}), false)[0]
+		var errs [1]error
+		d.Await(bounded, []Tenure{d.Tenure(a.P)}, false, errs[:])
+		err = errs[0]
 		cancel()
 	}
 	if err != nil {

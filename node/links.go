@@ -52,12 +52,12 @@ func (h linkHoldings) Replicated() bool {
 	return h.node.engine.Load().replication > 1 && !h.node.alone()
 }
 
-func (h linkHoldings) Tenures(ps []crawl.Partition) []handoff.Tenure {
-	return h.node.engine.Load().moves.Tenures(ps)
+func (h linkHoldings) Tenure(p crawl.Partition) handoff.Tenure {
+	return h.node.engine.Load().moves.Tenure(p)
 }
 
-func (h linkHoldings) Wait(ctx context.Context, ts []handoff.Tenure, full bool) []error {
-	return h.node.engine.Load().moves.Wait(ctx, ts, full)
+func (h linkHoldings) Await(ctx context.Context, ts []handoff.Tenure, full bool, errs []error) {
+	h.node.engine.Load().moves.Await(ctx, ts, full, errs)
 }
 
 // linkPeers are the other members, and which partitions they hold.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -51,13 +52,14 @@ type ackOrErr struct {
 	err error
 }
 
-// linkStream owns the link stream to one peer. All its fields belong to run.
+// linkStream owns the link stream to one peer. All its fields but in and answers belong to run.
 type linkStream struct {
-	conn   *conn
-	ctx    context.Context
-	cancel context.CancelFunc
-	in     chan piece
-	rng    *rand.Rand
+	conn    *conn
+	ctx     context.Context
+	cancel  context.CancelFunc
+	in      chan piece
+	answers sync.Pool // of chan pieceAnswer, empty
+	rng     *rand.Rand
 
 	held     []piece // gather for the next batch
 	heldSize int     // links in held
@@ -81,7 +83,10 @@ func (s *linkStream) forward(ctx context.Context, links []*Link) ([]Verdict, err
 	if len(links) > MaxBatchLinks {
 		panic(fmt.Sprintf("BUG: %d links in one call, %d are allowed", len(links), MaxBatchLinks))
 	}
-	answer := make(chan pieceAnswer, 1)
+	answer, _ := s.answers.Get().(chan pieceAnswer)
+	if answer == nil {
+		answer = make(chan pieceAnswer, 1)
+	}
 	select {
 	case s.in <- piece{links, answer}:
 	default:
@@ -89,6 +94,7 @@ func (s *linkStream) forward(ctx context.Context, links []*Link) ([]Verdict, err
 	}
 	select {
 	case a := <-answer:
+		s.answers.Put(answer) // it has one answer; a caller that does not wait for it leaves the channel to the stream
 		return a.verdicts, a.err
 	case <-ctx.Done():
 		return nil, ctx.Err()

@@ -1,6 +1,7 @@
 package acks
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -30,7 +31,11 @@ type Book struct {
 	parts  []part
 	silent map[crawl.NodeID]bool // nodes that did not answer the last time
 	closed bool
+	free   []*Waiter // of callers that wait no more, at most maxFree; their channels are empty
 }
+
+// maxFree bounds the waiters that are kept for later callers.
+const maxFree = 1024
 
 // part is one partition. acked is kept while nothing can be acknowledged, too: links
 // outlive a release that is refused.
@@ -57,14 +62,14 @@ type confirm struct {
 	done chan<- machine.ConfirmLink // capacity 1
 }
 
-// Waiter waits for one partition.
+// Waiter waits for one partition. It is the book's again once Await has returned.
 type Waiter struct {
 	seq  crawl.Seq
 	full bool
-	done chan error // capacity 1
+	done chan error // capacity 1; receives one error when the wait is over, nil when all is acknowledged
 }
 
-// Done receives one error when the wait is over, nil when all is acknowledged.
+// Done receives that error. It is for a caller that looks at more than one thing at a time, in place of Await.
 func (w *Waiter) Done() <-chan error { return w.done }
 
 // New returns a Book in which nothing can be acknowledged yet.
@@ -74,7 +79,7 @@ func New(partitions int) *Book {
 
 // Wait begins to wait until everything up to seq is on the disks of the in-sync set;
 // with full also until the set has as many members as factor and cluster allow. The
-// Waiter is nil when that is so already. Whoever stops waiting calls Leave.
+// Waiter is nil when that is so already; any other one is for one call of Await.
 func (b *Book) Wait(t Tenure, seq crawl.Seq, full bool) (*Waiter, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,8 +87,7 @@ func (b *Book) Wait(t Tenure, seq crawl.Seq, full bool) (*Waiter, error) {
 	if x.epoch == 0 || x.epoch != t.Epoch || b.closed {
 		return nil, ErrNotAcknowledged
 	}
-	w := &Waiter{seq: seq, full: full}
-	if x.satisfies(w) {
+	if x.satisfies(seq, full) {
 		return nil, nil
 	}
 	for _, id := range x.needed {
@@ -91,17 +95,34 @@ func (b *Book) Wait(t Tenure, seq crawl.Seq, full bool) (*Waiter, error) {
 			return nil, ErrSilent
 		}
 	}
-	w.done = make(chan error, 1)
+	var w *Waiter
+	if n := len(b.free); n > 0 {
+		w, b.free[n-1] = b.free[n-1], nil
+		b.free = b.free[:n-1]
+	} else {
+		w = &Waiter{done: make(chan error, 1)}
+	}
+	w.seq, w.full = seq, full
 	x.waiters = append(x.waiters, w)
 	return w, nil
 }
 
-// Leave forgets a Waiter whose caller has stopped waiting.
-func (b *Book) Leave(p crawl.Partition, w *Waiter) {
-	b.mu.Lock()
+// Await returns when what w waits for is over, nil when all is acknowledged, or with ctx's
+// error when that ends first.
+func (b *Book) Await(ctx context.Context, p crawl.Partition, w *Waiter) (err error) {
+	select {
+	case err = <-w.Done():
+		b.mu.Lock()
+	case <-ctx.Done():
+		err = ctx.Err()
+		b.mu.Lock()
+		b.parts[p].leave(w)
+	}
 	defer b.mu.Unlock()
-	x := &b.parts[p]
-	x.waiters = slices.DeleteFunc(x.waiters, func(o *Waiter) bool { return o == w })
+	if len(b.free) < maxFree {
+		b.free = append(b.free, w)
+	}
+	return err
 }
 
 // Answered tells whether a node has answered the last call to it.
@@ -121,16 +142,25 @@ func (x *part) has(id crawl.NodeID, seq crawl.Seq) bool {
 	return a != nil && a.seq >= seq
 }
 
-func (x *part) satisfies(w *Waiter) bool {
-	if x.unsure || w.full && !x.full {
+// leave forgets a Waiter whose caller has stopped waiting. Nothing is sent to it any more, and what was sent is dropped.
+func (x *part) leave(w *Waiter) {
+	x.waiters = slices.DeleteFunc(x.waiters, func(o *Waiter) bool { return o == w })
+	select {
+	case <-w.done:
+	default:
+	}
+}
+
+func (x *part) satisfies(seq crawl.Seq, full bool) bool {
+	if x.unsure || full && !x.full {
 		return false
 	}
-	return !slices.ContainsFunc(x.needed, func(id crawl.NodeID) bool { return !x.has(id, w.seq) })
+	return !slices.ContainsFunc(x.needed, func(id crawl.NodeID) bool { return !x.has(id, seq) })
 }
 
 func (x *part) wake() {
 	x.waiters = slices.DeleteFunc(x.waiters, func(w *Waiter) bool {
-		if !x.satisfies(w) {
+		if !x.satisfies(w.seq, w.full) {
 			return false
 		}
 		w.done <- nil

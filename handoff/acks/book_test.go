@@ -1,6 +1,7 @@
 package acks
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -43,7 +44,11 @@ func TestWaiters(t *testing.T) {
 		return w
 	}
 	five, six, gone := wait(5), wait(6), wait(7)
-	b.Leave(0, gone)
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := b.Await(over, 0, gone); !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller whose context is over: %v", err)
+	}
 	b.Acknowledged("b", 0, 2, 9) // of a link that is closed
 	b.Acknowledged("b", 0, 3, 5)
 	select {
@@ -66,6 +71,26 @@ func TestWaiters(t *testing.T) {
 	}
 	if len(gone.Done()) > 0 {
 		t.Error("a caller that has left was told")
+	}
+}
+
+// A caller that stops waiting while its result is sent leaves nothing behind for the next one, which gets the same Waiter.
+func TestWaitersAreUsedAgain(t *testing.T) {
+	b := bookOf()
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	for seq := crawl.Seq(5); seq < 50; seq++ {
+		w, err := b.Wait(Tenure{P: 0, Epoch: 8}, seq, false)
+		if err != nil || w == nil || len(w.Done()) > 0 {
+			t.Fatalf("mutation %d: %v, %v", seq, w, err)
+		}
+		b.Acknowledged("b", 0, 3, seq)
+		if err := b.Await(over, 0, w); err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatalf("mutation %d: %v", seq, err)
+		}
+		if len(w.Done()) > 0 || len(b.free) != 1 {
+			t.Fatalf("mutation %d: the waiter holds %d results, and %d are kept", seq, len(w.Done()), len(b.free))
+		}
 	}
 }
 

@@ -12,5 +12,5 @@
 // would wait until its own time is over.
 //
 // The Book has no goroutine and no clock. One mutex guards it, which is held for moments. It has as
-// many waiters as there are callers; they leave when their context ends.
+// many waiters as there are callers; they leave when their context ends. At most maxFree of them are kept for later callers.
 package acks

@@ -14,11 +14,12 @@ import (
 	"crawlnode/peer"
 	"crawlnode/pipeline"
 	"crawlnode/ring"
+	"crawlnode/ticks"
 	"crawlnode/web/simhash"
 	"crawlnode/web/urlnorm"
 )
 
-// seenWait is how long a page waits for the answer whether its payload is known.
+// seenWait is how long, and at most a tenth longer, a page waits for the answer whether its payload is known.
 const seenWait = 500 * time.Millisecond
 
 // Store is the part of the frontier that an Index uses.
@@ -56,6 +57,7 @@ type Options struct {
 type Index struct {
 	o       Options
 	batches batcher
+	limits  *ticks.Deadlines
 
 	mu       sync.Mutex // guards the rest
 	claims   map[crawl.Digest]claim
@@ -67,7 +69,7 @@ type Index struct {
 
 // New makes an Index. Close it when it is no longer used.
 func New(o Options) *Index {
-	return &Index{o: o, claims: map[crawl.Digest]claim{}, batches: batcher{send: o.Call, to: map[crawl.NodeID]*queue{}}}
+	return &Index{o: o, limits: ticks.NewDeadlines(seenWait), claims: map[crawl.Digest]claim{}, batches: batcher{send: o.Call, to: map[crawl.NodeID]*queue{}}}
 }
 
 // Close waits for running calls and for those being collected. Later questions are not sent.
@@ -176,8 +178,8 @@ func (x *Index) seen(ctx context.Context, q pipeline.ContentQuestion) (a pipelin
 	}
 	if len(asked) > 0 || here != nil && here.Verdict == peer.ContentVerdict_CONTENT_VERDICT_PENDING {
 		// Most pages of a lone node need no wait and no timer.
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, seenWait)
+		var cancel func()
+		ctx, cancel = x.limits.Begin(ctx)
 		defer cancel()
 	}
 	if own != nil {

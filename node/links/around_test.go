@@ -101,22 +101,17 @@ func (a *around) Holds(p crawl.Partition) bool          { return a.held[p] }
 func (a *around) Replicated() bool                      { return !a.alone }
 func (a *around) Holder(p crawl.Partition) crawl.NodeID { return a.says[p] }
 func (a *around) Owner(p crawl.Partition) crawl.NodeID  { return a.owns[p] }
-func (a *around) Tenures(ps []crawl.Partition) (ts []handoff.Tenure) {
-	for _, p := range ps {
-		ts = append(ts, handoff.Tenure{P: p, Epoch: 1})
-	}
-	return ts
+func (a *around) Tenure(p crawl.Partition) handoff.Tenure {
+	return handoff.Tenure{P: p, Epoch: 1}
 }
 
-func (a *around) Wait(_ context.Context, ts []handoff.Tenure, _ bool) []error {
+func (a *around) Await(_ context.Context, ts []handoff.Tenure, _ bool, errs []error) {
 	a.did = append(a.did, "wait")
-	errs := make([]error, len(ts))
 	for i, t := range ts {
-		if a.late[t.P] {
+		if errs[i] = nil; a.late[t.P] {
 			errs[i] = handoff.ErrNotAcknowledged
 		}
 	}
-	return errs
 }
 
 func (a *around) Forward(_ context.Context, to crawl.NodeID, links []*peer.Link) ([]peer.Verdict, error) {

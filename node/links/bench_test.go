@@ -43,7 +43,7 @@ func BenchmarkWire(b *testing.B) {
 	l := linkTo(b, "http://www.example.org/some/section/page-12345.html?of=7")
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := fromWire(toWire(l), 512); err != nil {
+		if _, err := fromWire(wireOf(l), 512); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -10,9 +10,10 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/ticks"
 )
 
-// ackWait is how long a finished page waits for the owners of its foreign
+// ackWait is how long, and at most a tenth longer, a finished page waits for the owners of its foreign
 // links; then they go into the outbox with the page's own transaction.
 const ackWait = 500 * time.Millisecond
 
@@ -23,6 +24,7 @@ type Completer struct {
 	visits  Visits
 	results Results
 	found   sync.Pool // of *foundLinks: memory for the links of a page
+	limits  *ticks.Deadlines
 }
 
 // foundLinks are the links of a page, by where they go. Pages of a cluster have some of each, and a link has two hundred bytes,
@@ -38,7 +40,7 @@ const maxRouted = 256
 
 // NewCompleter makes a Completer. It wakes the sender when a page has links that no node has acknowledged.
 func NewCompleter(r *Router, s *Sender, v Visits, results Results) *Completer {
-	return &Completer{router: r, outbox: s, visits: v, results: results}
+	return &Completer{router: r, outbox: s, visits: v, results: results, limits: ticks.NewDeadlines(ackWait)}
 }
 
 // Complete ends a visit: links to other nodes go to their owners, then one transaction marks the
@@ -139,7 +141,7 @@ func (k *Completer) shareOut(ctx context.Context, v crawl.Visit, buf *foundLinks
 	if len(buf.beside)+len(buf.away) == 0 {
 		return own, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, ackWait)
+	ctx, cancel := k.limits.Begin(ctx)
 	defer cancel()
 	return own, append(k.storeAside(ctx, buf.beside), r.forward(ctx, buf.away).Left...)
 }

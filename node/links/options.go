@@ -54,9 +54,9 @@ type Holdings interface {
 	Holds(p crawl.Partition) bool
 	// Replicated reports whether other nodes have, or will have, copies of the held partitions.
 	Replicated() bool
-	// Tenures and Wait are those of handoff.Driver.
-	Tenures(ps []crawl.Partition) []handoff.Tenure
-	Wait(ctx context.Context, ts []handoff.Tenure, full bool) []error
+	// Tenure and Await are those of handoff.Driver.
+	Tenure(p crawl.Partition) handoff.Tenure
+	Await(ctx context.Context, ts []handoff.Tenure, full bool, errs []error)
 }
 
 // Peers are the other nodes.

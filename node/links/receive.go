@@ -53,15 +53,16 @@ func (r *Receiver) Store(ctx context.Context, from string, links []*peer.Link, s
 		return nil, err
 	}
 	t := r.router.newTicket(b.accepted)
+	defer t.done()
 	admissions, err := opts.Store.Add(ctx, b.accepted)
 	if err != nil {
 		return nil, fmt.Errorf("store links: %w", err)
 	}
 	bounded, cancel := context.WithTimeout(ctx, ackPatience)
 	defer cancel()
-	safe := t.acknowledged(bounded)
+	t.await(bounded)
 	for i, a := range admissions {
-		b.verdicts[b.places[i]] = promiseOf(a, safe(b.accepted[i].Partition))
+		b.verdicts[b.places[i]] = promiseOf(a, t.safe(b.accepted[i].Partition))
 	}
 	return b.verdicts, nil
 }

@@ -50,7 +50,7 @@ func TestReceiverAnswers(t *testing.T) {
 			late:  map[crawl.Partition]bool{late.Partition: true},
 			scope: c.scope,
 		}
-		batch := []*peer.Link{toWire(in), toWire(late), toWire(out), toWire(elsewhere), {Url: "nonsense"}}
+		batch := []*peer.Link{wireOf(in), wireOf(late), wireOf(out), wireOf(elsewhere), {Url: "nonsense"}}
 		got, err := NewReceiver(a.router(), func() bool { return !c.unready }).Store(t.Context(), "b", batch, nil)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, %v; want %v", name, got, err, c.want)

@@ -3,6 +3,7 @@ package links
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ const sentEntries = 1 << 18
 type Router struct {
 	opts                         Options
 	sent                         *sentCache
+	tickets                      sync.Pool    // of *ticket
 	local, forwarded, suppressed atomic.Int64 // as in Counts
 }
 
@@ -132,6 +134,7 @@ func (r *Router) split(links []crawl.Routed) (own, foreign []crawl.Routed) {
 func (r *Router) storeOwn(ctx context.Context, own []crawl.Routed) (Result, error) {
 	var s Result
 	t := r.newTicket(own)
+	defer t.done()
 	admissions, err := r.opts.Store.Add(ctx, own)
 	if err != nil && ctx.Err() != nil {
 		return Result{Left: own}, nil // the time is up; their state is unknown
@@ -139,10 +142,10 @@ func (r *Router) storeOwn(ctx context.Context, own []crawl.Routed) (Result, erro
 	if err != nil {
 		return s, fmt.Errorf("store links: %w", err)
 	}
-	safe := t.acknowledged(ctx)
+	t.await(ctx)
 	for i, a := range admissions {
 		switch {
-		case !safe(own[i].Partition), a == frontier.NotHolder:
+		case !t.safe(own[i].Partition), a == frontier.NotHolder:
 			// Stored and not acknowledged: a retry finds it known. Or its partition moved between
 			// the check and the write.
 			s.Left = append(s.Left, own[i])
@@ -164,22 +167,16 @@ func (r *Router) forward(ctx context.Context, foreign []crawl.Routed) Result {
 	if len(foreign) == 0 {
 		return sum
 	}
-	if to := r.Holder(foreign[0].Partition); len(foreign) == 1 && to != "" && to != r.opts.Self {
-		return r.forwardTo(ctx, to, foreign) // most pages that have any
-	}
-	byPeer := map[crawl.NodeID][]crawl.Routed{}
-	for _, l := range foreign {
-		to := r.Holder(l.Partition)
-		if to == "" || to == r.opts.Self {
-			sum.Left = append(sum.Left, l) // no holder is known, or this node has become it
-			continue
-		}
-		byPeer[to] = append(byPeer[to], l)
+	byPeer := r.byHolder(foreign, &sum)
+	if len(byPeer) == 1 && len(byPeer[0].links) <= peer.MaxBatchLinks {
+		s := r.forwardTo(ctx, byPeer[0].to, byPeer[0].links) // most pages that have any
+		sum.plus(s)
+		return sum
 	}
 	var mu sync.Mutex // guards sum
 	var wg sync.WaitGroup
-	for to, links := range byPeer {
-		for len(links) > 0 {
+	for i := range byPeer {
+		for to, links := byPeer[i].to, byPeer[i].links; len(links) > 0; {
 			chunk := links[:min(len(links), peer.MaxBatchLinks)]
 			links = links[len(chunk):]
 			wg.Go(func() {
@@ -194,13 +191,45 @@ func (r *Router) forward(ctx context.Context, foreign []crawl.Routed) Result {
 	return sum
 }
 
+// peerLinks are links for one node.
+type peerLinks struct {
+	to    crawl.NodeID
+	links []crawl.Routed
+}
+
+// byHolder sorts links by their holders, each in their order. Those without one are left. When all have the same holder
+// they are not copied.
+func (r *Router) byHolder(foreign []crawl.Routed, sum *Result) []peerLinks {
+	first := r.Holder(foreign[0].Partition)
+	same := 1
+	for same < len(foreign) && r.Holder(foreign[same].Partition) == first {
+		same++
+	}
+	byPeer := make([]peerLinks, 0, 2)
+	if first == "" || first == r.opts.Self { // no holder is known, or this node has become it
+		sum.Left = append(sum.Left, foreign[:same]...)
+	} else {
+		byPeer = append(byPeer, peerLinks{first, foreign[:same:same]})
+	}
+	for i := same; i < len(foreign); i++ {
+		to := r.Holder(foreign[i].Partition)
+		if to == "" || to == r.opts.Self {
+			sum.Left = append(sum.Left, foreign[i])
+			continue
+		}
+		at := slices.IndexFunc(byPeer, func(l peerLinks) bool { return l.to == to })
+		if at < 0 {
+			at = len(byPeer)
+			byPeer = append(byPeer, peerLinks{to: to})
+		}
+		byPeer[at].links = append(byPeer[at].links, foreign[i])
+	}
+	return byPeer
+}
+
 func (r *Router) forwardTo(ctx context.Context, to crawl.NodeID, links []crawl.Routed) Result {
 	all := Result{Left: links}
-	wire := make([]*peer.Link, len(links))
-	for i, l := range links {
-		wire[i] = toWire(l)
-	}
-	verdicts, err := r.opts.Peers.Forward(ctx, to, wire)
+	verdicts, err := r.opts.Peers.Forward(ctx, to, toWire(links))
 	if err != nil {
 		return all
 	}

@@ -11,10 +11,17 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-func toWire(l crawl.Routed) *peer.Link {
-	t := &l.Target
-	return &peer.Link{Url: t.URL.String(), Partition: uint32(l.Partition), Depth: uint32(t.Depth), Band: uint32(t.Band),
-		Hops: uint32(t.Hops), Via: uint32(t.Via), Again: t.Again, Suspicious: t.Suspicious, ClaimedNs: claimedNs(t.Claimed), From: t.From, Anchor: t.Anchor}
+// toWire makes the messages of links, all in one piece of memory.
+func toWire(links []crawl.Routed) []*peer.Link {
+	all, places := make([]peer.Link, len(links)), make([]*peer.Link, len(links))
+	for i := range links {
+		l, t := &all[i], &links[i].Target
+		l.Url, l.Partition, l.Depth, l.Band = t.URL.String(), uint32(links[i].Partition), uint32(t.Depth), uint32(t.Band)
+		l.Hops, l.Via, l.Again, l.Suspicious = uint32(t.Hops), uint32(t.Via), t.Again, t.Suspicious
+		l.ClaimedNs, l.From, l.Anchor = claimedNs(t.Claimed), t.From, t.Anchor
+		places[i] = l
+	}
+	return places
 }
 
 // claimedNs is a claimed time on the wire; 0: none, or one that cannot be meant.

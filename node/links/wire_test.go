@@ -29,13 +29,13 @@ func TestFromWire(t *testing.T) {
 		l.Target.Claimed = time.Unix(1_790_000_000, 5)
 		l.Target.From = "https://b.test/found?here"
 		l.Target.Anchor = "what the link says"
-		return toWire(l)
+		return wireOf(l)
 	}
 	r, err := fromWire(good(), 512)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again := toWire(r); again.String() != good().String() {
+	if again := wireOf(r); again.String() != good().String() {
 		t.Errorf("%v became %v", good(), again)
 	}
 	if want := time.Unix(1_790_000_000, 5); !r.Target.Claimed.Equal(want) {
@@ -87,8 +87,11 @@ func FuzzFromWire(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again := toWire(r); again.String() != l.String() {
+		if again := wireOf(r); again.String() != l.String() {
 			t.Errorf("%v became %v", l, again)
 		}
 	})
 }
+
+// wireOf is the message of one link.
+func wireOf(l crawl.Routed) *peer.Link { return toWire([]crawl.Routed{l})[0] }

@@ -113,9 +113,7 @@ func (m *member) Alone() bool                           { return len(m.net.membe
 func (m *member) Holds(p crawl.Partition) bool          { return m.net.where[p] == m.id }
 func (m *member) Holder(p crawl.Partition) crawl.NodeID { return m.net.where[p] }
 func (m *member) Owner(p crawl.Partition) crawl.NodeID  { return m.net.where[p] }
-func (m *member) Tenures(ps []crawl.Partition) []handoff.Tenure {
-	return make([]handoff.Tenure, len(ps))
-}
+func (m *member) Tenure(crawl.Partition) handoff.Tenure { return handoff.Tenure{} }
 func (m *member) Ranks() (all [][]byte) {
 	for id, other := range m.net.members {
 		if id != m.id {
@@ -125,14 +123,12 @@ func (m *member) Ranks() (all [][]byte) {
 	return all
 }
 
-func (m *member) Wait(_ context.Context, ts []handoff.Tenure, _ bool) []error {
-	errs := make([]error, len(ts))
-	for i := range errs {
-		if m.net.silent[m.id] || m.net.chance(5) {
+func (m *member) Await(_ context.Context, ts []handoff.Tenure, _ bool, errs []error) {
+	for i := range ts {
+		if errs[i] = nil; m.net.silent[m.id] || m.net.chance(5) {
 			errs[i] = handoff.ErrSilent
 		}
 	}
-	return errs
 }
 
 func (m *member) Credit(ctx context.Context, to crawl.NodeID, b *peer.CreditBatch) (*peer.CreditReply, error) {

@@ -45,9 +45,9 @@ type Holdings interface {
 	Partitions() int // of the cluster; 0 before the node has joined
 	Holds(p crawl.Partition) bool
 	Alone() bool // this node is the only member of the cluster
-	// Tenures and Wait are those of handoff.Driver.
-	Tenures(ps []crawl.Partition) []handoff.Tenure
-	Wait(ctx context.Context, ts []handoff.Tenure, full bool) []error
+	// Tenure and Await are those of handoff.Driver.
+	Tenure(p crawl.Partition) handoff.Tenure
+	Await(ctx context.Context, ts []handoff.Tenure, full bool, errs []error)
 }
 
 // Peers are the other nodes.
@@ -96,4 +96,19 @@ func Weighted(s *crawl.Settings) bool {
 	}
 	w, err := importance.ParseWeights(s.Priority)
 	return err == nil && w.Importance > 0
+}
+
+// tenures names the running tenures of partitions; await is Await of all of them.
+func (k *Keeper) tenures(ps []crawl.Partition) []handoff.Tenure {
+	ts := make([]handoff.Tenure, len(ps))
+	for i, p := range ps {
+		ts[i] = k.opts.Holdings.Tenure(p)
+	}
+	return ts
+}
+
+func (k *Keeper) await(ctx context.Context, ts []handoff.Tenure) []error {
+	errs := make([]error, len(ts))
+	k.opts.Holdings.Await(ctx, ts, false, errs)
+	return errs
 }

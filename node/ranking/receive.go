@@ -99,14 +99,14 @@ func (k *Keeper) take(ctx context.Context, entries []cash.CreditEntry) ([]uint64
 	if len(here) == 0 {
 		return marks, nil
 	}
-	tenures := k.opts.Holdings.Tenures(ps)
+	tenures := k.tenures(ps)
 	got, err := k.opts.Store.ApplyCredits(ctx, here)
 	if err != nil {
 		return nil, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, takeWait)
 	defer cancel()
-	errs := k.opts.Holdings.Wait(bounded, tenures, false)
+	errs := k.await(bounded, tenures)
 	for i := range here {
 		if errs[place[here[i].Key.Target]] == nil {
 			marks[at[i]] = got[i]

@@ -56,7 +56,7 @@ func (k *Keeper) turn(ctx, bounded context.Context) (read, done int, err error) 
 	slices.Sort(ps)
 	k.turns++ // another one is first in each turn
 	ps = slices.Concat(ps[k.turns%len(ps):], ps[:k.turns%len(ps)])
-	tenures := k.opts.Holdings.Tenures(ps)
+	tenures := k.tenures(ps)
 	pieces := make([][]cash.CreditEntry, len(ps))
 	left, size := sendEntries, sendBytes
 	for i, p := range ps {
@@ -73,7 +73,7 @@ func (k *Keeper) turn(ctx, bounded context.Context) (read, done int, err error) 
 		}
 	}
 	// Only what the in-sync replicas have may be sent.
-	for i, err := range k.opts.Holdings.Wait(bounded, tenures, false) {
+	for i, err := range k.await(bounded, tenures) {
 		if err != nil {
 			k.held[ps[i]].after = frontier.OutboxKey{}
 			pieces[i] = nil
