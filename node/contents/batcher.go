@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"crawlnode/crawl"
 	"crawlnode/peer"
 )
@@ -28,6 +30,7 @@ const (
 type batcher struct {
 	send func(ctx context.Context, to crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error)
 	wg   sync.WaitGroup
+	free sync.Pool // of *query
 
 	mu     sync.Mutex // guards to, the queues in it, and closed
 	to     map[crawl.NodeID]*queue
@@ -37,31 +40,54 @@ type batcher struct {
 // queue is the queue to one member.
 type queue struct {
 	asked []*query
+	spare []*query // memory for the next asked; nil while a call is made with it
 	notes []*peer.ContentNote
 	busy  bool // a call is being collected or running; new items join the next call
 	rest  time.Time
 }
 
-// query is a question that was sent.
+// query is a question, and the way of its answer. It is used again once it is answered.
 type query struct {
 	to       crawl.NodeID
-	question *peer.ContentQuestion
+	question peer.ContentQuestion
+	digest   crawl.Digest             // the memory of question.Digest
+	here     peer.ContentAnswer       // when this node asks itself
 	answer   chan *peer.ContentAnswer // capacity 1; nil: no answer
 }
 
+// newQuery makes a question about a URL.
+func (b *batcher) newQuery(to crawl.NodeID, url string) *query {
+	a, _ := b.free.Get().(*query)
+	if a == nil {
+		a = &query{answer: make(chan *peer.ContentAnswer, 1)}
+	}
+	a.to = to
+	q := &a.question
+	q.Url, q.Digest, q.Partition, q.Simhash = url, nil, 0, 0
+	proto.Reset(&a.here)
+	return a
+}
+
+// about makes it a question about a payload too.
+func (a *query) about(d crawl.Digest, p crawl.Partition) {
+	a.digest = d
+	a.question.Digest, a.question.Partition = a.digest[:], uint32(p)
+}
+
+// release gives a query back: it was never sent, or its answer was taken.
+func (b *batcher) release(a *query) { b.free.Put(a) }
+
 // ask sends a question. It never blocks.
-func (b *batcher) ask(to crawl.NodeID, question *peer.ContentQuestion) *query {
-	a := &query{to: to, question: question, answer: make(chan *peer.ContentAnswer, 1)}
+func (b *batcher) ask(a *query) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	q := b.queueLocked(to)
+	q := b.queueLocked(a.to)
 	if b.closed || len(q.asked) >= maxWaiting || time.Now().Before(q.rest) {
 		a.answer <- nil
-		return a
+		return
 	}
 	q.asked = append(q.asked, a)
-	b.serveLocked(to, q)
-	return a
+	b.serveLocked(a.to, q)
 }
 
 // tell sends a note. It never blocks. A lost note costs a payload that is stored once more.
@@ -112,29 +138,48 @@ func (b *batcher) round(to crawl.NodeID, q *queue) {
 	b.mu.Unlock()
 	time.Sleep(min(time.Duration(members)*gatherFor, gatherMost))
 	b.mu.Lock()
-	asked := q.asked[:min(len(q.asked), maxItems)]
-	notes := q.notes[:min(len(q.notes), maxItems)]
-	q.asked, q.notes = q.asked[len(asked):], q.notes[len(notes):]
+	asked, notes := q.take()
 	b.mu.Unlock()
-	batch := &peer.ContentBatch{Notes: notes}
+	batch := &peer.ContentBatch{Notes: notes, Questions: make([]*peer.ContentQuestion, 0, len(asked))}
 	for _, a := range asked {
-		batch.Questions = append(batch.Questions, a.question)
+		batch.Questions = append(batch.Questions, &a.question)
 	}
 	answers, err := b.call(context.Background(), to, batch)
+	var lost []*query
+	b.mu.Lock()
 	if err != nil {
-		b.mu.Lock()
 		q.rest = time.Now().Add(restAfter)
-		asked = append(asked[:len(asked):len(asked)], q.asked...)
-		q.asked, q.notes = nil, nil
-		b.mu.Unlock()
+		lost, q.asked, q.notes = q.asked, nil, nil
 	}
+	b.mu.Unlock()
 	for i, a := range asked {
 		if err != nil {
 			a.answer <- nil
 		} else {
-			a.answer <- answers[i]
+			a.answer <- answers[i] // from here on the query is its asker's
 		}
 	}
+	for _, a := range lost {
+		a.answer <- nil
+	}
+	clear(asked)
+	b.mu.Lock()
+	q.spare = asked[:0]
+	b.mu.Unlock()
+}
+
+// take takes what the next call is about.
+func (q *queue) take() (asked []*query, notes []*peer.ContentNote) {
+	notes = q.notes[:min(len(q.notes), maxItems)]
+	q.notes = q.notes[len(notes):]
+	asked = q.asked[:min(len(q.asked), maxItems)]
+	if rest := q.asked[len(asked):]; len(rest) > 0 {
+		q.asked = append([]*query(nil), rest...)
+	} else {
+		q.asked = q.spare
+	}
+	q.spare = nil
+	return asked, notes
 }
 
 // call makes one call; there are as many answers as questions.
@@ -165,22 +210,21 @@ func (b *batcher) close() {
 }
 
 // wait returns the answer; nil when none comes before ctx ends. While another node stores the
-// payload it asks a second time, and lets the holder wait for the result.
-func (a *query) wait(ctx context.Context, b *batcher) *peer.ContentAnswer {
-	var r *peer.ContentAnswer
+// payload it asks a second time, and lets the holder wait for the result. answered: the query may be released.
+func (a *query) wait(ctx context.Context, b *batcher) (r *peer.ContentAnswer, answered bool) {
 	select {
 	case r = <-a.answer:
 	case <-ctx.Done():
-		return nil
+		return nil, false
 	}
 	if r == nil || r.Verdict != peer.ContentVerdict_CONTENT_VERDICT_PENDING {
-		return r
+		return r, true
 	}
-	again := &peer.ContentQuestion{Url: a.question.Url, Digest: a.question.Digest, Partition: a.question.Partition}
+	again := &peer.ContentQuestion{Url: a.question.Url, Digest: a.digest[:], Partition: a.question.Partition}
 	more, err := b.call(ctx, a.to, &peer.ContentBatch{Questions: []*peer.ContentQuestion{again}, Wait: true})
 	if err != nil {
-		return r
+		return r, true
 	}
 	more[0].NearUrl, more[0].NearDistance = r.NearUrl, r.NearDistance
-	return more[0]
+	return more[0], true
 }

@@ -111,7 +111,7 @@ func (x *Index) replaces(d crawl.Digest) bool {
 }
 
 // awaitStored asks again while the payload is being stored, until ctx ends.
-func (x *Index) awaitStored(ctx context.Context, q *peer.ContentQuestion, a *peer.ContentAnswer) *peer.ContentAnswer {
+func (x *Index) awaitStored(ctx context.Context, q *peer.ContentQuestion, a *peer.ContentAnswer) {
 	for a.Verdict == peer.ContentVerdict_CONTENT_VERDICT_PENDING {
 		x.mu.Lock()
 		until, over := x.watchLocked(crawl.Digest(q.Digest))
@@ -131,7 +131,6 @@ func (x *Index) awaitStored(ctx context.Context, q *peer.ContentQuestion, a *pee
 		a.Verdict = peer.ContentVerdict_CONTENT_VERDICT_UNSPECIFIED
 		x.payload(crawl.Partition(q.Partition), crawl.Digest(q.Digest), a)
 	}
-	return a
 }
 
 // watchLocked returns the channel that is closed when a claim ends; nil when there is no claim.

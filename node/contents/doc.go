@@ -30,7 +30,7 @@
 // An Index may be used from any goroutine. Its mutex guards claims and fingerprints; no goroutine
 // waits, calls or reads the disk while holding it. The batcher starts a goroutine for a member when
 // it has something to send to it; the goroutine ends when nothing is left. Close waits for all of
-// them.
+// them. A question is used again once its answer was taken; one whose page did not wait is garbage.
 //
 //	queue                     filled by        emptied by           bound                   when full
 //	questions for one member  Seen             the batcher's call   4,096, a call of 500    not asked: stored whole

@@ -93,49 +93,39 @@ func blockPartitions(print uint64, partitions int) (ps [4]crawl.Partition) {
 	return ps
 }
 
-// directedQuestion is a question about a page to one node.
-type directedQuestion struct {
-	to       crawl.NodeID
-	question *peer.ContentQuestion
-}
+// maxAsked bounds the nodes that are asked about a page: the holders of four blocks and of the payload.
+const maxAsked = 5
 
-// questions splits the question about a page among the nodes that may know the answer; own is nil
-// when this node is not one of them.
-func (x *Index) questions(q *pipeline.ContentQuestion) (own *peer.ContentQuestion, others []directedQuestion) {
-	to := func(holder crawl.NodeID) *peer.ContentQuestion {
-		if holder == x.o.Self {
-			if own == nil {
-				own = &peer.ContentQuestion{Url: q.URL.String()}
-			}
-			return own
-		}
-		for _, o := range others {
-			if o.to == holder {
-				return o.question
+// questions splits the question about a page among the nodes that may know the answer, and appends it to all: one query
+// for each of them, this node's own among them.
+func (x *Index) questions(q *pipeline.ContentQuestion, all []*query) []*query {
+	to := func(holder crawl.NodeID) *query {
+		for _, a := range all {
+			if a.to == holder {
+				return a
 			}
 		}
-		others = append(others, directedQuestion{holder, &peer.ContentQuestion{Url: q.URL.String()}})
-		return others[len(others)-1].question
+		all = append(all, x.batches.newQuery(holder, q.URL.String()))
+		return all[len(all)-1]
 	}
 	switch {
 	case q.Simhash == 0:
 	case x.o.Alone(): // no other node can know
-		to(x.o.Self).Simhash = q.Simhash
+		to(x.o.Self).question.Simhash = q.Simhash
 	default:
 		for _, p := range blockPartitions(q.Simhash, x.o.Partitions()) {
 			if holder := x.o.Holder(p); holder != "" {
-				to(holder).Simhash = q.Simhash
+				to(holder).question.Simhash = q.Simhash
 			}
 		}
 	}
 	if q.Countable {
 		p := digestPartition(q.Digest, x.o.Partitions())
 		if holder := x.o.Holder(p); holder != "" {
-			ask := to(holder)
-			ask.Digest, ask.Partition = q.Digest[:], uint32(p)
+			to(holder).about(q.Digest, p)
 		}
 	}
-	return own, others
+	return all
 }
 
 // Seen reports whether a page's payload or text was seen before. It implements pipeline.Contents,
@@ -167,27 +157,42 @@ func (x *Index) seen(ctx context.Context, q pipeline.ContentQuestion) (a pipelin
 			a.First = a.Original == nil // it is stored again, and replaces itself
 		}
 	}
-	own, others := x.questions(&q)
-	asked := make([]*query, 0, len(others))
-	for _, o := range others {
-		asked = append(asked, x.batches.ask(o.to, o.question))
+	var places [maxAsked]*query
+	all := x.questions(&q, places[:0])
+	var own *query
+	others := 0
+	for _, ask := range all {
+		if ask.to == x.o.Self {
+			own = ask
+		} else {
+			x.batches.ask(ask)
+			others++
+		}
 	}
-	var here *peer.ContentAnswer
 	if own != nil {
-		here = x.answer(own)
+		x.answer(&own.question, &own.here)
 	}
-	if len(asked) > 0 || here != nil && here.Verdict == peer.ContentVerdict_CONTENT_VERDICT_PENDING {
+	if others > 0 || own != nil && own.here.Verdict == peer.ContentVerdict_CONTENT_VERDICT_PENDING {
 		// Most pages of a lone node need no wait and no timer.
 		var cancel func()
 		ctx, cancel = x.limits.Begin(ctx)
 		defer cancel()
 	}
 	if own != nil {
-		take(own, x.awaitStored(ctx, own, here))
+		x.awaitStored(ctx, &own.question, &own.here)
+		take(&own.question, &own.here)
+		x.batches.release(own)
 	}
-	for _, ask := range asked {
-		if r := ask.wait(ctx, &x.batches); r != nil {
-			take(ask.question, r)
+	for _, ask := range all {
+		if ask == own {
+			continue
+		}
+		r, done := ask.wait(ctx, &x.batches)
+		if r != nil {
+			take(&ask.question, r)
+		}
+		if done { // else the answer is still to come
+			x.batches.release(ask)
 		}
 	}
 	if a.Original != nil {
@@ -210,16 +215,14 @@ func (x *Index) original(r *peer.ContentAnswer, q *pipeline.ContentQuestion) *cr
 	return &crawl.Original{Record: [16]byte(r.Record), URL: r.Url, FetchedAt: time.Unix(0, r.FetchedAtNs).UTC()}
 }
 
-// answer answers from this node's knowledge. Unknown payloads are claimed, unknown texts added.
-func (x *Index) answer(q *peer.ContentQuestion) *peer.ContentAnswer {
-	a := &peer.ContentAnswer{}
+// answer answers from this node's knowledge, in a. Unknown payloads are claimed, unknown texts added.
+func (x *Index) answer(q *peer.ContentQuestion, a *peer.ContentAnswer) {
 	if q.Simhash != 0 {
 		a.NearUrl, a.NearDistance = x.nearest(q.Url, q.Simhash)
 	}
 	if q.Digest != nil {
 		x.payload(crawl.Partition(q.Partition), crawl.Digest(q.Digest), a)
 	}
-	return a
 }
 
 // FirstHere is an addition to a page's own transaction: its payload, when it is the first with it

@@ -1,6 +1,7 @@
 package contents
 
 import (
+	"context"
 	"crypto/sha1"
 	"fmt"
 	"testing"
@@ -124,13 +125,17 @@ func TestSilentMember(t *testing.T) {
 func TestBatches(t *testing.T) {
 	cluster(t, []crawl.NodeID{"n0", "n1"}, func(t *testing.T, ms []*member) {
 		q := page(t, "1", heldBy(t, ms[1]))
-		_, others := ms[0].questions(&q)
-		if len(others) != 1 || others[0].to != "n1" {
-			t.Fatalf("asked: %+v", others)
+		ask := func() *query {
+			all := ms[0].questions(&q, nil)
+			if len(all) != 1 || all[0].to != "n1" {
+				t.Fatalf("asked: %+v", all)
+			}
+			ms[0].batches.ask(all[0])
+			return all[0]
 		}
 		var asked []*query
 		for range maxWaiting + 1 {
-			asked = append(asked, ms[0].batches.ask("n1", others[0].question))
+			asked = append(asked, ask())
 		}
 		if a := <-asked[maxWaiting].answer; a != nil {
 			t.Errorf("beyond the bound: %v", a)
@@ -144,8 +149,36 @@ func TestBatches(t *testing.T) {
 			t.Errorf("%d calls, want %d", ms[1].calls, want)
 		}
 		ms[0].Close()
-		if a := <-ms[0].batches.ask("n1", others[0].question).answer; a != nil {
+		if a := <-ask().answer; a != nil {
 			t.Errorf("after Close: %v", a)
+		}
+	})
+}
+
+// A page whose answer comes too late leaves its question behind: the late answer is not taken for that of a later page.
+func TestLateAnswers(t *testing.T) {
+	cluster(t, []crawl.NodeID{"n0", "n1"}, func(t *testing.T, ms []*member) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		n := 0
+		body := func() string { // another one of that member's at each call
+			for {
+				n++
+				b := fmt.Sprintf("late %d", n)
+				if _, p := digestOf(b); ms[0].o.Holder(crawl.Partition(p)) == "n1" {
+					return b
+				}
+			}
+		}
+		for i := range 20 {
+			if a := ms[0].Seen(ctx, page(t, "late", body())); a.First || a.Original != nil {
+				t.Fatalf("page %d, whose time is over: %+v", i, a)
+			}
+			known := page(t, fmt.Sprint("known ", i), body())
+			ms[1].note(known.URL.String(), fmt.Sprintf("late %d", n), make([]byte, 16))
+			if a := ms[0].Seen(t.Context(), page(t, "copy", fmt.Sprintf("late %d", n))); a.Original == nil || a.Original.URL != known.URL.String() {
+				t.Errorf("page %d: %+v, want the original %v", i, a, known.URL)
+			}
 		}
 	})
 }

@@ -26,11 +26,13 @@ func (x *Index) Serve(ctx context.Context, from crawl.NodeID, b *peer.ContentBat
 	}
 	ctx, cancel := context.WithTimeout(ctx, pendingWait)
 	defer cancel()
+	answers := make([]peer.ContentAnswer, len(b.Questions)) // one allocation for all
 	reply := &peer.ContentReply{Answers: make([]*peer.ContentAnswer, len(b.Questions))}
 	for i, q := range b.Questions {
-		reply.Answers[i] = x.answer(q)
-		if b.Wait {
-			reply.Answers[i] = x.awaitStored(ctx, q, reply.Answers[i])
+		a := &answers[i]
+		reply.Answers[i] = a
+		if x.answer(q, a); b.Wait {
+			x.awaitStored(ctx, q, a)
 		}
 	}
 	return reply, nil
