@@ -36,7 +36,7 @@ func (c boundedCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	if err := checkFields(raw, most); err != nil {
 		return err
 	}
-	return proto.Unmarshal(raw, message)
+	return unmarshal(raw, message)
 }
 
 // checkFields counts the fields of a message.

@@ -109,6 +109,24 @@ func FuzzMessages(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(full)
+	for _, m := range []proto.Message{
+		&LinkBatch{Id: 7, Rules: &RulesStamp{CrawlVersion: 3, CrawlBy: "x"}, Links: []*Link{{}, {Url: "http://a.test/", Partition: 5, Depth: 1, Band: 2, Hops: 3, Via: 4,
+			Again: true, Suspicious: true, ClaimedNs: -1, From: "http://b.test/", Anchor: "é"}}},
+		&ContentBatch{Wait: true, Questions: []*ContentQuestion{{}, {Url: "http://a.test/", Digest: make([]byte, 20), Partition: 5, Simhash: 1 << 63}},
+			Notes: []*ContentNote{{}, {Url: "http://a.test/", Digest: make([]byte, 20), Partition: 5, Record: make([]byte, 16), FetchedAtNs: 9}}},
+		&ContentReply{Answers: []*ContentAnswer{{}, {Verdict: 2, Record: make([]byte, 16), Url: "http://a.test/", FetchedAtNs: 9, NearUrl: "http://b.test/", NearDistance: 3}}},
+	} {
+		raw, err := proto.Marshal(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+		f.Add(append(raw, raw...))                                         // the second has the last word in fields that are not repeated
+		f.Add(append(raw, 0x78, 0x01))                                     // a field of a later release
+		f.Add(raw[:len(raw)-1])                                            // cut
+		f.Add(bytes.ToUpper(raw))                                          // of other types, or broken
+		f.Add(bytes.ReplaceAll(raw, []byte("http"), []byte("\xff\xfehp"))) // not valid text
+	}
 	codec := newBoundedCodec()
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		for _, into := range []proto.Message{&Envelope{}, &LinkBatch{}, &LinkAck{}, &RenewRequest{}, &RenewReply{}, &CrawlRequest{}, &CrawlReply{}, &PermitRequest{},

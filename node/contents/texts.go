@@ -1,6 +1,10 @@
 package contents
 
-import "crawlnode/web/simhash"
+import (
+	"strings"
+
+	"crawlnode/web/simhash"
+)
 
 const (
 	// bytesPerPrint is the approximate memory of a fingerprint with its URL.
@@ -24,7 +28,7 @@ func (x *Index) nearest(url string, print uint64) (string, uint32) {
 	switch {
 	case !found:
 		if len(url) <= maxPrintURL {
-			x.near.Add(print, url)
+			x.near.Add(print, strings.Clone(url)) // of a message of many
 		}
 		return "", 0
 	case like == url: // it is fetched again
