@@ -56,12 +56,12 @@ func (g group) follow(m *CopyMutation) error {
 	case m.Seq != s.Seq+1:
 		return copyError(m.Partition, fmt.Errorf("%w: mutation %d came after %d", ErrGap, m.Seq, s.Seq))
 	}
-	meta, err := g.f.w.Budget.Check(&m.Mutation)
-	if err != nil {
+	meta := &g.f.meta
+	if err := g.f.w.Budget.Check(&m.Mutation, meta); err != nil {
 		return copyError(m.Partition, err)
 	}
 	g.putUnder(pg.Gen(), m.Entries)
-	s.Apply(&meta)
+	s.Apply(meta)
 	s.Line = meta.Stamp.Begin(g.Now)
 	pg.Followed = true
 	return nil
@@ -73,7 +73,7 @@ func (g group) putUnder(gen layout.Generation, entries []storage.Entry) int {
 	for i := range entries {
 		size += layout.PrefixLen + len(entries[i].Key)
 	}
-	keys := make([]byte, 0, size)
+	keys := g.KeyRoom(size)
 	for i := range entries {
 		from := len(keys)
 		keys = append(layout.AppendPrefix(keys, gen.Partition, gen.Number), entries[i].Key...)

@@ -12,6 +12,7 @@ import (
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/contents"
 	"crawlnode/frontier/due"
+	"crawlnode/frontier/layout"
 	"crawlnode/frontier/places"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/texts"
@@ -33,9 +34,10 @@ type Frontier struct {
 
 	// The rest belongs to the writer's goroutine.
 	importing  map[crawl.Partition]*Import
-	keys       []xxh3.Uint128 // scratch of cacheKeys
-	candidates []candidate    // scratch of admit
-	places     places.Queue   // nothing waits in it between requests
+	keys       []xxh3.Uint128   // scratch of cacheKeys
+	candidates []candidate      // scratch of admit
+	places     places.Queue     // nothing waits in it between requests
+	meta       layout.MetaEntry // scratch of follow
 }
 
 // New opens the frontier in kv: it reads the states of the partitions, and no

@@ -147,12 +147,12 @@ func (i *Import) follow(g group, m *Mutation) error {
 	case m.Seq > i.meta.Seq+1:
 		return fmt.Errorf("%w: mutation %d came after %d", ErrGap, m.Seq, i.meta.Seq)
 	}
-	meta, err := g.f.w.Budget.Check(m)
-	if err != nil {
+	meta := &layout.MetaEntry{}
+	if err := g.f.w.Budget.Check(m, meta); err != nil {
 		return err
 	}
 	g.putUnder(i.gen, m.Entries)
-	i.meta, i.line = &meta, meta.Stamp.Begin(g.Now)
+	i.meta, i.line = meta, meta.Stamp.Begin(g.Now)
 	return nil
 }
 

@@ -84,29 +84,29 @@ func SizeOf(m *crawl.Mutation) (n int) {
 	return n
 }
 
-// Check judges a mutation from another node, and returns what it makes of the
+// Check judges a mutation from another node, and sets meta to what it makes of the
 // partition's books. It was one transaction there, with the same limits.
-func (b *budget) Check(m *crawl.Mutation) (meta layout.MetaEntry, err error) {
+func (b *budget) Check(m *crawl.Mutation, meta *layout.MetaEntry) error {
 	found := false
 	for i := range m.Entries {
 		e := &m.Entries[i]
 		if len(e.Key) == 0 || len(e.Key) > MaxKeyBytes {
-			return meta, fmt.Errorf("%w: a key of %d bytes", layout.ErrCorrupt, len(e.Key))
+			return fmt.Errorf("%w: a key of %d bytes", layout.ErrCorrupt, len(e.Key))
 		}
 		if layout.IsMeta(e.Key) {
-			if meta, err = layout.DecodeMeta(e.Value); err != nil {
-				return meta, err
+			if err := meta.Decode(e.Value); err != nil {
+				return err
 			}
 			found = true
 		}
 	}
 	if n := SizeOf(m); len(m.Entries) > b.maxEntries || n > b.maxBytes {
-		return meta, fmt.Errorf("%w: mutation %d with %d entries, %d bytes", storage.ErrTooBig, m.Seq, len(m.Entries), n)
+		return fmt.Errorf("%w: mutation %d with %d entries, %d bytes", storage.ErrTooBig, m.Seq, len(m.Entries), n)
 	}
 	if !found || meta.Seq != m.Seq {
-		return meta, fmt.Errorf("%w: mutation %d says that it is %d", layout.ErrCorrupt, m.Seq, meta.Seq)
+		return fmt.Errorf("%w: mutation %d says that it is %d", layout.ErrCorrupt, m.Seq, meta.Seq)
 	}
-	return meta, nil
+	return nil
 }
 
 // MaxKeyBytes is far above the longest key: a URL has 2,083 bytes at most.

@@ -22,6 +22,8 @@ type Group struct {
 	parts   map[crawl.Partition]*Part
 	order   []*Part
 	entries []storage.Entry // with absolute keys, beside those of the partitions
+	keys    []byte          // room for keys
+	handed  []storage.Entry // room for entries of mutations
 	size    int             // bytes so far, roughly
 	count   int             // entries so far, roughly
 	snap    storage.Snapshot
@@ -300,9 +302,9 @@ func (pg *Part) finish() (m crawl.Mutation) {
 	for rel := range pg.over {
 		size += layout.PrefixLen + len(rel)
 	}
-	keys := make([]byte, 0, size)
+	keys := pg.Group.KeyRoom(size)
 	if pg.Mutated && len(pg.Live.Sinks) > 0 {
-		m.Entries = make([]storage.Entry, 0, len(pg.over))
+		m.Entries = pg.Group.entryRoom(len(pg.over))
 	}
 	for rel, v := range pg.over {
 		from := len(keys)

@@ -187,6 +187,13 @@ type MetaEntry struct {
 
 // DecodeMeta reads a meta entry.
 func DecodeMeta(b []byte) (m MetaEntry, err error) {
+	err = m.Decode(b)
+	return m, err
+}
+
+// Decode reads a meta entry in place of what m was. An entry has a kilobyte and more: who reads many uses one again.
+func (m *MetaEntry) Decode(b []byte) error {
+	*m = MetaEntry{}
 	r := newDecoder(b)
 	m.Seq = crawl.Seq(r.u())
 	m.epoch = crawl.Epoch(r.u())
@@ -207,7 +214,7 @@ func DecodeMeta(b []byte) (m MetaEntry, err error) {
 			m.Stamp = Stamp{}
 		}
 	}
-	return m, r.end("sequence and counters of a partition")
+	return r.end("sequence and counters of a partition")
 }
 
 // Restamped is a meta entry with another stamp.

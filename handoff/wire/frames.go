@@ -69,8 +69,9 @@ func AppendMutation(b []byte, p crawl.Partition, m *crawl.Mutation) []byte {
 // Reader takes a message apart. The first fault stays, and End reports it; what is
 // read after a fault is zero.
 type Reader struct {
-	b   []byte
-	bad bool
+	b    []byte
+	bad  bool
+	room []crawl.Entry // for those of the next mutations
 }
 
 // NewReader reads a message, or a part of one. What it returns shares the bytes.
@@ -137,6 +138,12 @@ func (r *Reader) Entries() []crawl.Entry {
 	return es
 }
 
+// The room that is made for the entries of a message, by its bytes that are left: a little too much where they are large.
+const (
+	bytesPerEntry = 100
+	maxRoom       = 256
+)
+
 // Mutation reads one mutation.
 func (r *Reader) Mutation() crawl.CopyMutation {
 	m := crawl.CopyMutation{Partition: r.Partition()}
@@ -146,7 +153,10 @@ func (r *Reader) Mutation() crawl.CopyMutation {
 		r.bad = true
 		return m
 	}
-	m.Entries = make([]crawl.Entry, 0, n)
+	if uint64(cap(r.room)) < n { // mutations of a message share memory: they are given up together
+		r.room = make([]crawl.Entry, 0, max(int(n), min(len(r.b)/bytesPerEntry, maxRoom)))
+	}
+	m.Entries, r.room = r.room[:0:n], r.room[n:n:cap(r.room)]
 	for ; n > 0 && !r.bad; n-- {
 		m.Entries = append(m.Entries, r.entry())
 	}

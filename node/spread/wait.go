@@ -151,14 +151,22 @@ func (s *Spreader) Complete(now time.Time) bool {
 // heardLately reports whether so many members have renewed lately, each with the stamp of
 // its rules, that one of them is in each majority that this node is not in.
 func (s *Spreader) heardLately(now time.Time) bool {
-	others := s.o.others()
-	heard := 0
-	for _, m := range others {
-		if s.o.SilentFor(m.ID, now) < s.o.Silence {
+	view := s.o.View()
+	if view == nil {
+		return inEachMajority(0, 1)
+	}
+	heard, others := 0, 0
+	for i := range view.Members { // each page asks: nothing is copied
+		id := view.Members[i].ID
+		if id == s.o.Self {
+			continue
+		}
+		others++
+		if s.o.SilentFor(id, now) < s.o.Silence {
 			heard++
 		}
 	}
-	return inEachMajority(heard, len(others)+1)
+	return inEachMajority(heard, others+1)
 }
 
 // behindPatience is how long a member may keep this node waiting before the status shows it.
