@@ -97,7 +97,7 @@ const lookupsAtOnce = 64
 func TestNames(t *testing.T) {
 	needsProcesses(t)
 	const ttl = 30 * time.Second // the least that crawlnode believes
-	hosts, pages, delay, outage := 1000, 2, 500*time.Millisecond, 3*time.Second
+	hosts, pages, delay, outage := 1000, 4, 500*time.Millisecond, 3*time.Second
 	if *politeOutage > 0 {
 		pages, delay, outage = 24, 4*time.Second, *politeOutage
 	} else {

@@ -339,7 +339,7 @@ func (n *Node) documentChanged() {
 	}
 	n.events.Document(time.Now(), d, n.report.NameOf(d.By), joining)
 	if e := n.engine.Load(); e != nil {
-		e.dispatcher.Pause(!n.mayCrawl())
+		e.dispatcher.Pause(!n.runs())
 	}
 	if e := n.engine.Load(); n.permits.FollowLimit(d) && e != nil {
 		e.dispatcher.PermitsAgain()
@@ -363,7 +363,9 @@ func (n *Node) documentChanged() {
 // settings are the crawl's at this moment.
 func (n *Node) settings() *crawl.Settings { return &n.doc.Current().Doc.Settings }
 
-// mayCrawl reports whether this node may start fetches at all.
-func (n *Node) mayCrawl() bool {
-	return n.synced.Load() && !n.noVisits.Load() && !n.closing.Load() && n.doc.Current().Doc.State == crawl.CrawlRunning && !n.space.Low() && n.stalls.Stalled() == nil
+// mayCrawl reports whether this node may start fetches at all. The dispatcher asks for each; a disk that answers again comes without a new document.
+func (n *Node) mayCrawl() bool { return n.runs() && n.stalls.Stalled() == nil }
+
+func (n *Node) runs() bool {
+	return n.synced.Load() && !n.noVisits.Load() && !n.closing.Load() && n.doc.Current().Doc.State == crawl.CrawlRunning && !n.space.Low()
 }

@@ -3,8 +3,12 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,6 +83,55 @@ func TestFrozenDisk(t *testing.T) {
 	until(t, patience, func() string {
 		if n.front.Stalled() > 0 {
 			return "the writer waits"
+		}
+		return ""
+	})
+}
+
+// TestDocumentChangesWhileFrozen: a crawl whose document changes while the disk does not answer goes on when it does.
+func TestDocumentChangesWhileFrozen(t *testing.T) {
+	t.Parallel()
+	first, second := make(chan struct{}), atomic.Bool{}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			<-first
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = fmt.Fprint(w, `<a href="/second">second</a>`)
+		case "/second":
+			second.Store(true)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(site.Close)
+	c := testConfig(t, "frozen")
+	c.AllowPorts = anyPort
+	store := storage.NewMemory()
+	n := startNodeIn(t, c, store)
+	until(t, patience, func() string { _, why := n.Ready(); return why })
+	if _, err := n.AddSeeds(t.Context(), []crawl.Seed{{URL: site.URL + "/"}}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, patience, func() string {
+		if n.engine.Load().dispatcher.Busy() == 0 {
+			return "the first page is not asked for"
+		}
+		return ""
+	})
+	store.SetTrouble(storage.Trouble{Frozen: true})
+	until(t, patience, func() string {
+		if n.mayCrawl() {
+			return "it crawls without its disk"
+		}
+		return ""
+	})
+	n.documentChanged()
+	store.SetTrouble(storage.Trouble{})
+	close(first)
+	until(t, patience, func() string {
+		if !second.Load() {
+			return "the second page was not asked for"
 		}
 		return ""
 	})
