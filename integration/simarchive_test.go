@@ -79,10 +79,10 @@ func archiveFills(kind faultKind) schedule {
 	n3 := []string{"n3"}
 	p.seedsAt(3.5, 4, "n2")
 	p.at(6, fault{kind: kind, nodes: n3, lasts: secs(25)})
-	p.at(6.1, fault{kind: expectThat, promise: saysNoSpace, nodes: n3, lasts: secs(5)})
+	p.at(6.1, fault{kind: expectThat, promise: saysNoSpace, nodes: n3, lasts: secs(20)})
 	p.at(8, fault{kind: killNode, nodes: []string{"n1"}, lasts: secs(8)})
 	p.at(8.1, fault{kind: expectThat, promise: allServed, nodes: []string{"n2"}, lasts: secs(20)})
-	p.at(9, fault{kind: expectThat, promise: morePages, lasts: secs(20), flags: 6})
+	p.at(9, fault{kind: expectThat, promise: morePages, nodes: []string{"n2"}, lasts: secs(20), flags: 6})
 	p.at(31.1, fault{kind: expectThat, promise: allCopies, nodes: n3, lasts: secs(20)})
 	p.at(31.1, fault{kind: expectThat, promise: morePages, nodes: n3, lasts: secs(20), flags: 10})
 	p.at(60, fault{kind: kind, nodes: n3, lasts: secs(200)})
@@ -122,7 +122,8 @@ func (f simFile) Sync() error { return nil }
 func (s *simulation) silentOfArchive(name string) string {
 	st := s.status(name)
 	for _, r := range st.Cluster.Health.Reasons {
-		if r.Code == crawl.ReasonDiskFull && strings.HasPrefix(r.Message, name+" ") {
+		// The disk is full for the archive alone while no commit waits for a record.
+		if (r.Code == crawl.ReasonDiskFull || r.Code == crawl.ReasonLowDisk) && strings.HasPrefix(r.Message, name+" ") {
 			return ""
 		}
 	}

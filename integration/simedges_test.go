@@ -275,6 +275,9 @@ func (s *simulation) missing(p *promise) string {
 		return ""
 	}
 	if p.promise == saysNoSpace {
+		if s.exhausted(p) {
+			return "" // it has no page to write
+		}
 		return s.silentOfArchive(p.nodes[0])
 	}
 	ready, why := m.life.Ready()
