@@ -32,7 +32,7 @@ type rule struct {
 // the project is forbidden to it.
 var table = []rule{
 	{
-		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "ticks", "clusterkey", "simweb", "store/files", "fairshare", "scheduler/timers", "api/urlfrontier/wire", "importance/pagerank", "web/css", "node/datadir", "node/fanout", "node/resources", "recrawl/estimate", "recrawl/claims", "focus", "web/render", "web/render/decide", "store/deflate"}, nil,
+		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "ticks", "clusterkey", "simweb", "store/files", "fairshare", "scheduler/timers", "api/urlfrontier/wire", "importance/pagerank", "web/css", "node/fanout", "node/resources", "recrawl/estimate", "recrawl/claims", "focus", "web/render", "web/render/decide", "store/deflate"}, nil,
 		"a leaf: it must be usable, testable and readable alone",
 	},
 	{
@@ -100,7 +100,7 @@ var table = []rule{
 		"it writes down what was read of a page and knows neither fetching nor the archive",
 	},
 	{
-		[]string{"store/mirror"}, []string{"crawl", "store/archive", "web/fetcher", "web/rewrite", "web/urlnorm"},
+		[]string{"store/mirror"}, []string{"crawl", "store/archive", "store/files", "web/fetcher", "web/rewrite", "web/urlnorm"},
 		"it makes files of captures; where those come from is an interface that it declares",
 	},
 	{
@@ -144,7 +144,7 @@ var table = []rule{
 		"it reads what crawls have left on disk; ranking what it reads is done elsewhere",
 	},
 	{
-		[]string{"frontier/storage"}, []string{"crawl"},
+		[]string{"frontier/storage"}, []string{"crawl", "store/files"},
 		"it stores bytes; what keys and values mean is known above",
 	},
 	{
@@ -192,7 +192,7 @@ var table = []rule{
 		"it judges what a start finds, before there is a writer",
 	},
 	{
-		[]string{"frontier/commit"}, []string{"crawl", "frontier/storage", "frontier/layout", "frontier/reader", "frontier/filters", "frontier/recovery"},
+		[]string{"frontier/commit"}, []string{"crawl", "frontier/storage", "frontier/layout", "frontier/reader", "frontier/filters", "frontier/recovery", "store/files"},
 		"it carries out requests; what they mean is known above",
 	},
 	{
@@ -412,7 +412,11 @@ var table = []rule{
 		"it takes the steps by which a node leaves; who asks for them, and what ends the process, is node's",
 	},
 	{
-		[]string{"node/disk"}, []string{"node/datadir", "ticks"},
+		[]string{"node/datadir"}, []string{"store/files"},
+		"it knows files and the disk below them; what is in them is its users'",
+	},
+	{
+		[]string{"node/disk"}, []string{"node/datadir", "store/files", "ticks"},
 		"it watches the disks under a data directory; what a full or a dead one means for the crawl is node's",
 	},
 	{
@@ -490,7 +494,7 @@ var table = []rule{
 		"a table and a verb; its test holds it against the codes that the program has",
 	},
 	{
-		[]string{"cli/pagefiles"}, []string{"api/client", "api/plaintext", "cli/command", "crawl", "node/crawldoc", "store/archive", "store/mirror", "web/normalize"},
+		[]string{"cli/pagefiles"}, []string{"api/client", "api/plaintext", "cli/command", "crawl", "node/crawldoc", "store/archive", "store/files", "store/mirror", "web/normalize"},
 		"it reads archives, through a node or from a folder, and writes what package mirror makes of them",
 	},
 	{
@@ -502,7 +506,7 @@ var table = []rule{
 		"a server of its own for archived pages, which a node must not be",
 	},
 	{
-		[]string{"cli/graph"}, []string{"api/plaintext", "cli/command", "importance/pagerank", "store/linkgraph"},
+		[]string{"cli/graph"}, []string{"api/plaintext", "cli/command", "importance/pagerank", "store/files", "store/linkgraph"},
 		"it computes from files, without a node",
 	},
 	{

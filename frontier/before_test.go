@@ -88,7 +88,7 @@ func startFullBefore(t *testing.T, hosts int) *fullBefore {
 		case f.asked <- struct{}{}:
 		default: // one is enough
 		}
-		return fmt.Errorf("write to a file: %w", syscall.ENOSPC)
+		return fmt.Errorf("write to a file: %w", syscall.EDQUOT)
 	}})
 	return f
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"syscall"
 	"time"
 
 	"crawlnode/cli/command"
 	"crawlnode/importance/pagerank"
+	"crawlnode/store/files"
 	"crawlnode/store/linkgraph"
 )
 
@@ -66,7 +66,7 @@ func (v *RankVerb) Run(ctx context.Context, env *command.Env) int {
 		return command.ExitOK
 	case ctx.Err() != nil:
 		return env.Fail(command.ExitInterrupted, "interrupted; the same command begins anew")
-	case errors.Is(err, syscall.ENOSPC):
+	case files.NoRoom(err):
 		return env.Fail(command.ExitStorage, "%v: the sorted links take about 4 bytes for each and the URLs their length; --temp-dir names a folder with more room", err)
 	}
 	if _, isPath := errors.AsType[*fs.PathError](err); isPath {

@@ -11,6 +11,7 @@ import (
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/node/crawldoc"
+	"crawlnode/store/files"
 	"crawlnode/store/mirror"
 	"crawlnode/web/normalize"
 )
@@ -36,7 +37,7 @@ func Open(env *command.Env, dir string, dataDirs ...string) (*Output, int) {
 
 // codeOf is the exit code of an error of the disk.
 func codeOf(err error) int {
-	if mirror.NoRoom(err) {
+	if files.NoRoom(err) {
 		return command.ExitSafety
 	}
 	return command.ExitStorage
@@ -92,7 +93,7 @@ func (o *Output) Write(ctx context.Context, src Source, resume string) int {
 		fmt.Fprintln(o.env.Stdout, "files: "+plaintext.Escape("interrupted: "+text))
 		fmt.Fprintln(o.env.Stdout, "next: "+plaintext.Escape(resume+" writes the rest"))
 		return command.ExitInterrupted
-	case mirror.NoRoom(err):
+	case files.NoRoom(err):
 		return o.env.Fail(command.ExitSafety, "--output: no space is left for %s, after %s: free some and run %s, which writes the rest", o.folder.Dir(), text, resume)
 	}
 	return o.env.Fail(codeOf(err), "--output: %v", err)

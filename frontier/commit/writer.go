@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"crawlnode/frontier/storage"
+	"crawlnode/store/files"
 )
 
 // Request is one atomic change. The writer calls Apply with the group into
@@ -243,7 +243,7 @@ func (w *Writer) before(rs []*Request) error {
 		return nil
 	}
 	err := w.writing.during(w.O.BeforeCommit)
-	if errors.Is(err, syscall.ENOSPC) {
+	if files.NoRoom(err) {
 		return fmt.Errorf("%w: %w", storage.ErrNoSpace, err)
 	}
 	return err

@@ -12,10 +12,11 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"crawlnode/store/files"
 )
 
 // BadgerOptions sets up the disk store. The zero value is good for a node of
@@ -212,7 +213,12 @@ func (b *badgerKV) flushReserve() error {
 }
 
 // Room implements roomy.
-func (b *badgerKV) Room() error { return b.space.room() }
+func (b *badgerKV) Room() error {
+	if err := b.space.room(); err != nil {
+		return err
+	}
+	return b.logs.room(&b.space)
+}
 
 // Touch implements touchable.
 func (b *badgerKV) Touch() error {
@@ -300,7 +306,7 @@ func (b *badgerKV) Close() error {
 	if b.lostPower {
 		return nil // the loss was not noted: the next start must see it too
 	}
-	if err := writeBoot(b.files, closedProperly); err != nil && !errors.Is(err, syscall.ENOSPC) {
+	if err := writeBoot(b.files, closedProperly); err != nil && !files.NoRoom(err) {
 		return err
 	}
 	return nil // without space for the note the next start only treats the store as unsure

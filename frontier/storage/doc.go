@@ -26,7 +26,7 @@
 // less than ReserveBytes are free; no Write may follow then. WriteReserved still takes
 // entries of the node's own range (OwnRange), into the file RESERVE, whose blocks were
 // set aside when there was space (reserve.go). The logs get their blocks when they are
-// made (logblocks.go). Touch tries the disk with an ordinary call, which can fail without
+// made (logblocks.go); when a quota refuses them, Room says that there is no space. Touch tries the disk with an ordinary call, which can fail without
 // killing the process.
 //
 // Badger keeps the space of deleted keys until it compacts; Compact starts that in the

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"crawlnode/store/files"
 )
 
 // logBlocks gives the logs of the store's tables in memory (*.mem) their blocks when they
@@ -15,12 +17,18 @@ import (
 // kills the process: between a look at the free space and the write another program can
 // fill the disk. Where blocks cannot be had in advance the look is all there is.
 //
+// A quota is not seen by that look. What tells of it is that the blocks of a log are refused
+// though there is free space; then there is no room until they are had.
+//
 // It belongs to the store's one writer. Tables of the store itself are mapped, too, and
 // still rest on the look alone: Badger makes and fills them in one go.
 type logBlocks struct {
 	dir  string
 	size int64 // that a log may grow to
 	next int   // number of the log that Badger makes next
+	// refused says that there was no room for the blocks of the newest log although there is free space.
+	refused bool
+	take    func(dir string, log *os.File, size int64) error // takeBlocks
 }
 
 // logBytes is what the log of a table in memory may grow to: Badger begins a new one when
@@ -29,7 +37,7 @@ func logBytes(memTable int64) int64 { return memTable + memTable/4 }
 
 // openLogBlocks sets blocks aside for the log that a store which was just opened writes to.
 func openLogBlocks(files *fileSync, memTable int64, s *space) (*logBlocks, error) {
-	l := &logBlocks{dir: files.dir, size: logBytes(memTable)}
+	l := &logBlocks{dir: files.dir, size: logBytes(memTable), take: takeBlocks}
 	names, err := files.names()
 	if err != nil {
 		return nil, err
@@ -51,12 +59,34 @@ func (l *logBlocks) follow(s *space) {
 		return // not yet made, which is the rule
 	}
 	defer file.Close()
+	l.refused = false
 	if free, err := s.free(l.dir); err != nil || free < l.size+ReserveBytes {
 		return
 	}
-	if SetAside(file, l.size) == nil {
+	err = l.take(l.dir, file, l.size)
+	if l.refused = files.NoRoom(err); err == nil {
 		l.next++
 	}
+}
+
+// takeBlocks sets blocks aside for a log. Then there must be as much space again as the look at
+// the free space asks for, since the log before it becomes a table now.
+func takeBlocks(dir string, log *os.File, size int64) error {
+	if err := SetAside(log, size); err != nil {
+		return err
+	}
+	return tryBlocks(dir, ReserveBytes)
+}
+
+// room is nil unless a quota refuses the newest log its blocks: they are asked for again.
+func (l *logBlocks) room(s *space) error {
+	if l.refused {
+		l.follow(s)
+	}
+	if l.refused {
+		return fmt.Errorf("%w: %s takes no more, though the system tells of free space: a quota", ErrNoSpace, l.dir)
+	}
+	return nil
 }
 
 // dropUnmadeLogs removes logs of no length: Badger was killed after it had made the file

@@ -8,6 +8,8 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+
+	"crawlnode/store/files"
 )
 
 // The reserve is a file beside the store whose blocks are set aside when it is made:
@@ -129,7 +131,9 @@ func (r *reserve) add(entries []Entry) error {
 	le.PutUint32(b[4:], uint32(len(b)-recordHead))
 	le.PutUint64(b[8:], r.next)
 	le.PutUint32(b, crc32.Checksum(b[4:], castagnoli))
-	if err := r.write(b, r.end); err != nil {
+	if err := r.write(b, r.end); files.NoRoom(err) { // a file system that never writes in place, or a quota there
+		return fmt.Errorf("%w: %w", errReserveFull, err)
+	} else if err != nil {
 		return err
 	}
 	r.end += int64(len(b))

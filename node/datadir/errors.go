@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+
+	"crawlnode/store/files"
 )
 
 // The classes of this package's errors.
@@ -39,7 +41,7 @@ func Failed(doing string, err error) error {
 		err = fmt.Errorf("%w; %s", err, advice)
 	}
 	class := ErrStorage
-	if errors.Is(err, syscall.ENOSPC) {
+	if files.NoRoom(err) {
 		class = ErrNoRoom
 	}
 	return Class(class, fmt.Errorf("%s: %w", doing, err))
@@ -67,7 +69,9 @@ func diskAdvice(err error) string {
 		return "raise the limit of open files, such as by ulimit -n 4096, and run the same command again"
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENOENT):
 		return "give a --data-dir that this user may write to"
-	case errors.Is(err, syscall.ENOSPC):
+	case errors.Is(err, syscall.EDQUOT):
+		return "free some space of this user's quota or have it raised, and run the same command again"
+	case files.NoRoom(err):
 		return "free some space, and run the same command again"
 	}
 	return ""

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 
 	"crawlnode/node/datadir"
+	"crawlnode/store/files"
 )
 
 // RoomToBegin is nil when the data directory holds data, or when there is room for a new node.
@@ -52,7 +52,7 @@ var ErrStopped = errors.New("the disk is nearly full and the node stops")
 
 // IsFull reports whether a write has failed for want of space, so that it is worth
 // trying again.
-func IsFull(err error) bool { return errors.Is(err, syscall.ENOSPC) }
+func IsFull(err error) bool { return files.NoRoom(err) }
 
 // Pause waits for a moment before a write that needs space is tried again. Its error ends
 // the waiting: ctx has ended, or the node, as running tells.

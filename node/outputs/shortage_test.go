@@ -16,15 +16,16 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// fullFile takes nothing while full is set.
+// fullFile takes nothing while full is set, and gives its error.
 type fullFile struct {
 	files.File
 	full *atomic.Bool
+	err  error
 }
 
 func (f fullFile) Write(b []byte) (int, error) {
 	if f.full.Load() {
-		return 0, syscall.ENOSPC
+		return 0, f.err
 	}
 	return f.File.Write(b)
 }
@@ -42,72 +43,80 @@ func page(t *testing.T) urlnorm.URL {
 // records that come before a commit, and captures that are too large to wait in memory.
 func TestShortage(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		dir, err := datadir.Open(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer dir.Close()
-		var full atomic.Bool
-		o := &Outputs{o: Options{Dir: dir}}
-		inner, err := archive.Open(dir.Join("warc"), archive.Options{Node: "n", Gather: 1000, OpenFile: func(path string, flag int) (files.File, error) {
-			f, err := files.OpenFile(path, flag)
-			return fullFile{f, &full}, err
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.archive = &patientArchive{Archive: inner, hasSpace: func(int64) bool { return true }, running: t.Context, short: &o.short}
-		defer func() {
-			if err := o.archive.Close(); err != nil {
-				t.Error(err)
-			}
-		}()
-		put := func(size int) error {
-			_, err := o.archive.Put(t.Context(), crawl.Capture{URL: page(t), Status: 200, FetchedAt: time.Now(), Body: make([]byte, size), ResponseHead: []byte("HTTP/1.1 200 OK\r\n\r\n")})
-			return err
-		}
-		want := func(when string, since time.Time, commits bool) {
-			t.Helper()
-			if s := o.Shortage(); !s.Since.Equal(since) || s.Commits != commits || s.Path != dir.Join("warc") {
-				t.Errorf("%s: %+v, want since %v, commits wait: %v", when, s, since, commits)
-			}
-		}
-		if err := put(1); err != nil || o.Flush() != nil {
-			t.Fatal(err)
-		}
-		want("with space", time.Time{}, false)
-		full.Store(true)
-		if err := put(1); err != nil { // it waits in memory
-			t.Fatal(err)
-		}
-		want("before a commit", time.Time{}, false)
-		first := time.Now()
-		for range 2 {
-			if err := o.Flush(); !disk.IsFull(err) {
-				t.Errorf("on a full disk: %v", err)
-			}
-			time.Sleep(time.Second)
-		}
-		want("at a commit", first, true)
-		full.Store(false)
-		if err := o.Sync(func(f func() error) error { return f() }); err != nil {
-			t.Error(err)
-		}
-		want("when a sync has written it", time.Time{}, false)
+	for name, err := range map[string]error{"disk": syscall.ENOSPC, "quota": syscall.EDQUOT} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { testShortage(t, err) })
+		})
+	}
+}
 
-		full.Store(true)
-		second, over := time.Now(), make(chan error, 1)
-		u := page(t)
-		go func() { over <- putNoise(t.Context(), o, u) }()
-		time.Sleep(time.Minute)
-		want("with a large capture", second, false)
-		full.Store(false)
-		if err := <-over; err != nil {
+func testShortage(t *testing.T, refusal error) {
+	t.Helper()
+	dir, err := datadir.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	var full atomic.Bool
+	o := &Outputs{o: Options{Dir: dir}}
+	inner, err := archive.Open(dir.Join("warc"), archive.Options{Node: "n", Gather: 1000, OpenFile: func(path string, flag int) (files.File, error) {
+		f, err := files.OpenFile(path, flag)
+		return fullFile{f, &full, refusal}, err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.archive = &patientArchive{Archive: inner, hasSpace: func(int64) bool { return true }, running: t.Context, short: &o.short}
+	defer func() {
+		if err := o.archive.Close(); err != nil {
 			t.Error(err)
 		}
-		want("when it is stored", time.Time{}, false)
-	})
+	}()
+	put := func(size int) error {
+		_, err := o.archive.Put(t.Context(), crawl.Capture{URL: page(t), Status: 200, FetchedAt: time.Now(), Body: make([]byte, size), ResponseHead: []byte("HTTP/1.1 200 OK\r\n\r\n")})
+		return err
+	}
+	want := func(when string, since time.Time, commits bool) {
+		t.Helper()
+		if s := o.Shortage(); !s.Since.Equal(since) || s.Commits != commits || s.Path != dir.Join("warc") {
+			t.Errorf("%s: %+v, want since %v, commits wait: %v", when, s, since, commits)
+		}
+	}
+	if err := put(1); err != nil || o.Flush() != nil {
+		t.Fatal(err)
+	}
+	want("with space", time.Time{}, false)
+	full.Store(true)
+	if err := put(1); err != nil { // it waits in memory
+		t.Fatal(err)
+	}
+	want("before a commit", time.Time{}, false)
+	first := time.Now()
+	for range 2 {
+		if err := o.Flush(); !disk.IsFull(err) {
+			t.Errorf("on a full disk: %v", err)
+		}
+		time.Sleep(time.Second)
+	}
+	want("at a commit", first, true)
+	full.Store(false)
+	if err := o.Sync(func(f func() error) error { return f() }); err != nil {
+		t.Error(err)
+	}
+	want("when a sync has written it", time.Time{}, false)
+
+	full.Store(true)
+	second, over := time.Now(), make(chan error, 1)
+	u := page(t)
+	go func() { over <- putNoise(t.Context(), o, u) }()
+	time.Sleep(time.Minute)
+	want("with a large capture", second, false)
+	full.Store(false)
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+	want("when it is stored", time.Time{}, false)
 }
 
 // putNoise stores a capture that is larger than what may wait, however well it is compressed.

@@ -145,7 +145,7 @@ func Open(dir string, o Options) (*Archive, error) {
 
 // Put appends a capture and returns the position of its response record. It reads the capture's
 // slices until it returns. The record survives a crash of the process at once, with Gather after the
-// next Flush, and a crash of the machine after the next Sync. An error is that of ctx or of a full disk (ENOSPC), which change
+// next Flush, and a crash of the machine after the next Sync. An error is that of ctx or of a full disk (files.NoRoom), which change
 // nothing, or it is final.
 func (a *Archive) Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error) {
 	if err := a.failure(); err != nil {
@@ -290,7 +290,7 @@ func (a *Archive) finish() error {
 	return nil
 }
 
-// Flush writes the records that wait in memory. When the disk is full (ENOSPC) they wait on.
+// Flush writes the records that wait in memory. When the disk is full (files.NoRoom) they wait on.
 func (a *Archive) Flush() error {
 	a.writing <- struct{}{}
 	defer func() { <-a.writing }()
@@ -309,7 +309,7 @@ func (a *Archive) flush() error {
 }
 
 // Sync makes every earlier Put durable. Other Puts may run meanwhile. When the disk is full
-// (ENOSPC) it may be called again.
+// (files.NoRoom) it may be called again.
 func (a *Archive) Sync() error {
 	a.syncing <- struct{}{}
 	defer func() { <-a.syncing }()

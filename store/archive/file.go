@@ -3,11 +3,9 @@ package archive
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"crawlnode/store/files"
@@ -33,6 +31,7 @@ type file struct {
 	// waiting are records behind those that are written, at most gather bytes of them. size counts them.
 	waiting []byte
 	gather  int
+	end     files.End
 }
 
 // create makes the next file with its warcinfo record. The caller holds writing.
@@ -120,29 +119,23 @@ func (f *file) append(b []byte) error {
 
 // flush writes what waits. When the disk is full it waits on.
 func (f *file) flush() error {
+	size := f.size - int64(len(f.waiting))
 	if len(f.waiting) == 0 {
-		return nil
+		return f.end.Cut(f.warc, size)
 	}
-	if err := f.write(f.waiting, f.size-int64(len(f.waiting))); err != nil {
+	if err := f.write(f.waiting, size); err != nil {
 		return err
 	}
 	f.waiting = f.waiting[:0]
 	return nil
 }
 
-// write writes b at the file's end, which is at size. A partial write is cut off if the disk still allows it.
+// write writes b at the file's end, which is at size.
 func (f *file) write(b []byte, size int64) error {
-	n, err := f.warc.Write(b)
-	if err == nil && n != len(b) {
-		err = io.ErrShortWrite
+	if err := f.end.Append(f.warc, size, b); err != nil {
+		return fmt.Errorf("write to %s at %d: %w", f.name, size, err)
 	}
-	if err != nil {
-		err = fmt.Errorf("write to %s at %d: %w", f.name, size, err)
-		if cut := f.warc.Truncate(size); cut != nil {
-			return final(errors.Join(err, cut))
-		}
-	}
-	return err
+	return nil
 }
 
 // sync flushes the file to the disk, and then writes the index lines of the flushed captures. When
@@ -182,7 +175,7 @@ func (f *file) finish() error {
 
 // isFull reports whether an error says that the disk is full and nothing worse: the failed call has
 // changed nothing.
-func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) }
+func isFull(err error) bool { return files.NoRoom(err) }
 
 // final marks an error as permanent, even if a full disk caused it: a retry does not help.
 func final(err error) error {

@@ -57,7 +57,7 @@ type Options struct {
 	// Rand is the source of the record ids. Default: crypto/rand.
 	Rand io.Reader
 	// Full is called while the disk is full, before a write is tried again; its error ends the
-	// call. Nil: ENOSPC ends it.
+	// call. Nil: a full disk ends it.
 	Full func(ctx context.Context) error
 	// OnRepair is called by Open for each file that a crash left open.
 	OnRepair func(Repair)
@@ -284,7 +284,7 @@ func (s *Outputs) add(ctx context.Context, o *stream, b []byte) error {
 	}
 }
 
-// Sync makes everything durable that was written before the call. When the disk is full (ENOSPC) it
+// Sync makes everything durable that was written before the call. When the disk is full (files.NoRoom) it
 // may be called again.
 func (s *Outputs) Sync() error {
 	if err := s.failure(); err != nil {

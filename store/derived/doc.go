@@ -50,7 +50,7 @@
 // makes lines or a text at a time, of lines 256 KiB and one more before they are
 // written; others wait. A caller whose lines fill a member compresses it, while other callers
 // wait for that output. They also wait for a checkpoint, at most once a second. A
-// full disk (ENOSPC) leaves no partial line; Page and Skipped then wait for space,
+// full disk (files.NoRoom) leaves no partial line; Page and Skipped then wait for space,
 // through Options.Full. Any other error of the disk is final: the first one is kept,
 // and every later Page, Skipped and Sync returns it.
 //

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"crawlnode/store/files"
@@ -34,6 +33,8 @@ type file struct {
 	dirty    bool   // the tail has lines that are not on the disk
 	headless bool   // the tail is empty: there was no room for its first line
 	since    time.Time
+	gzEnd    files.End
+	tailEnd  files.End
 }
 
 // handle is an open file.
@@ -45,24 +46,13 @@ type handle interface {
 
 // isFull reports whether a write failed for lack of space: then it has changed nothing, and may be
 // repeated.
-func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) }
+func isFull(err error) bool { return files.NoRoom(err) }
 
 // lasting marks the error of a sync as permanent: data that one sync could not write is not written
 // by the next either, even if that succeeds.
 func lasting(err error) error {
 	if isFull(err) {
 		return errors.New(err.Error())
-	}
-	return err
-}
-
-// appendTo appends b to a file of that size. When the disk is full the file is unchanged.
-func appendTo(f handle, size int64, b []byte) error {
-	n, err := f.Write(b)
-	if err != nil && n > 0 && isFull(err) {
-		if e := f.Truncate(size); e != nil {
-			return fmt.Errorf("%v; and then: %w", err, e) //nolint:errorlint // no longer just full, but broken
-		}
 	}
 	return err
 }
@@ -143,7 +133,7 @@ func (s *stream) start(f *file, now time.Time) (err error) {
 
 // write adds a member to the file.
 func (f *file) write(member []byte) error {
-	if err := appendTo(f.gz, f.size, member); err != nil {
+	if err := f.gzEnd.Append(f.gz, f.size, member); err != nil {
 		return fmt.Errorf("write to %s at %d: %w", f.name, f.size, err)
 	}
 	f.size += int64(len(member))
@@ -153,7 +143,7 @@ func (f *file) write(member []byte) error {
 
 // note adds lines to the tail, and to the lines that wait to be compressed.
 func (f *file) note(lines []byte) error {
-	if err := appendTo(f.tail, f.tailSize, lines); err != nil {
+	if err := f.tailEnd.Append(f.tail, f.tailSize, lines); err != nil {
 		return fmt.Errorf("write to the tail of %s at %d: %w", f.name, f.tailSize, err)
 	}
 	f.tailSize += int64(len(lines))
@@ -174,7 +164,7 @@ func (f *file) checkpoint() error {
 	if err := f.tail.Truncate(0); err != nil {
 		return fmt.Errorf("empty the tail of %s: %w", f.name, err)
 	}
-	f.tailSize, f.dirty, f.headless = 0, false, true
+	f.tailSize, f.dirty, f.headless, f.tailEnd = 0, false, true, files.End{}
 	return f.beginTail()
 }
 
@@ -185,7 +175,7 @@ func (f *file) beginTail() error {
 		return err
 	}
 	line = append(line, '\n')
-	if err := appendTo(f.tail, 0, line); err != nil {
+	if err := f.tailEnd.Append(f.tail, 0, line); err != nil {
 		return fmt.Errorf("begin the tail of %s: %w", f.name, err)
 	}
 	f.after, f.tailSize, f.dirty, f.headless, f.since = f.size, int64(len(line)), false, false, time.Now()

@@ -13,6 +13,7 @@ import (
 type tightFile struct {
 	handle
 	room *int
+	why  error
 }
 
 // Write writes as much as there is room for, as a system does.
@@ -24,15 +25,33 @@ func (f *tightFile) Write(b []byte) (int, error) {
 	n, err := f.handle.Write(b[:*f.room])
 	*f.room = 0
 	if err == nil {
-		err = fmt.Errorf("write: %w", syscall.ENOSPC)
+		err = fmt.Errorf("write: %w", f.why)
 	}
 	return n, err
+}
+
+// Truncate needs room where a quota is the limit, as on a file system that writes nothing in place.
+func (f *tightFile) Truncate(size int64) error {
+	if *f.room == 0 && errors.Is(f.why, syscall.EDQUOT) {
+		return fmt.Errorf("truncate: %w", f.why)
+	}
+	return f.handle.Truncate(size)
 }
 
 // TestDiskFull: a caller without room waits, again and again. Nothing is torn, missing or doubled,
 // however little room comes at a time.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
+	for name, why := range map[string]error{"disk": syscall.ENOSPC, "quota": syscall.EDQUOT} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testDiskFull(t, why)
+		})
+	}
+}
+
+func testDiskFull(t *testing.T, why error) {
+	t.Helper()
 	dir := t.TempDir()
 	room, waits := 0, 0
 	o := everything()
@@ -46,7 +65,7 @@ func TestDiskFull(t *testing.T) {
 		for _, x := range s.streams() {
 			if f := x.file; f != nil {
 				if _, is := f.tail.(*tightFile); !is {
-					f.gz, f.tail = &tightFile{f.gz, &room}, &tightFile{f.tail, &room}
+					f.gz, f.tail = &tightFile{f.gz, &room, why}, &tightFile{f.tail, &room, why}
 				}
 			}
 		}
@@ -57,7 +76,7 @@ func TestDiskFull(t *testing.T) {
 		tighten()
 		switch err := s.Sync(); {
 		case i%7 > 0 || err == nil:
-		case !errors.Is(err, syscall.ENOSPC):
+		case !errors.Is(err, why):
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +112,7 @@ func TestDiskStaysFull(t *testing.T) {
 	room := 10
 	for _, x := range s.streams() {
 		if f := x.file; f != nil {
-			f.gz, f.tail = &tightFile{f.gz, &room}, &tightFile{f.tail, &room}
+			f.gz, f.tail = &tightFile{f.gz, &room, syscall.ENOSPC}, &tightFile{f.tail, &room, syscall.ENOSPC}
 		}
 	}
 	if err := page(t, s, "http://a.test/2", "two"); !errors.Is(err, stop) {

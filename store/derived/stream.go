@@ -169,6 +169,9 @@ func (s *stream) finish() error {
 	if err := s.pack(); err != nil {
 		return err
 	}
+	if err := f.gzEnd.Cut(f.gz, f.size); err != nil { // a text that was given up
+		return err
+	}
 	s.file = nil
 	err := lasting(f.gz.Sync())
 	if e := errors.Join(f.gz.Close(), f.tail.Close()); err == nil {

@@ -10,10 +10,9 @@ import (
 	"io/fs"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"crawlnode/crawl"
 	"crawlnode/store/archive"
+	"crawlnode/store/files"
 	"crawlnode/web/rewrite"
 	"crawlnode/web/urlnorm"
 )
@@ -30,7 +29,7 @@ type Summary struct {
 
 // Write writes what src has. progress, when set, is called before each URL; it must not block. The
 // error is that of ctx, of src or of the disk; the manifest is right then too, and the next call goes
-// on. An error with ENOSPC or EDQUOT says that there is no room.
+// on. files.NoRoom tells whether there is no room.
 func (f *Folder) Write(ctx context.Context, src Source, progress func(done, total int64)) (sum Summary, err error) {
 	w := &writer{folder: f, progress: progress}
 	defer func() { err = errors.Join(err, w.close()) }()
@@ -56,9 +55,6 @@ func (f *Folder) Write(ctx context.Context, src Source, progress func(done, tota
 	}
 	return w.sum, w.manifest.tidy()
 }
-
-// NoRoom reports whether an error says that the disk, or the user's share of it, is full.
-func NoRoom(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
 
 // writer is one run.
 type writer struct {
@@ -179,7 +175,7 @@ func (w *writer) page(ctx context.Context, r *row, line, old *Line) error {
 		sum := sha256.Sum256(content)
 		line.SHA256, line.Bytes = hex.EncodeToString(sum[:]), int64(len(content))
 		if old == nil || old.File != r.Path || old.SHA256 != line.SHA256 || !w.isThere(old) {
-			if err = w.folder.store(r.Path, content); NoRoom(err) {
+			if err = w.folder.store(r.Path, content); files.NoRoom(err) {
 				return err
 			}
 			if err == nil {
