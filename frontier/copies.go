@@ -7,7 +7,6 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
-	"crawlnode/frontier/storage"
 )
 
 // CopyMutation is a mutation for this node's copy of a partition.
@@ -60,27 +59,10 @@ func (g group) follow(m *CopyMutation) error {
 	if err := g.f.w.Budget.Check(&m.Mutation, meta); err != nil {
 		return copyError(m.Partition, err)
 	}
-	g.putUnder(pg.Gen(), m.Entries)
+	pg.Follow(m.Entries)
 	s.Apply(meta)
 	s.Line = meta.Stamp.Begin(g.Now)
-	pg.Followed = true
 	return nil
-}
-
-// putUnder adds entries with relative keys, and returns how many bytes they have.
-func (g group) putUnder(gen layout.Generation, entries []storage.Entry) int {
-	size, values := 0, 0
-	for i := range entries {
-		size += layout.PrefixLen + len(entries[i].Key)
-	}
-	keys := g.KeyRoom(size)
-	for i := range entries {
-		from := len(keys)
-		keys = append(layout.AppendPrefix(keys, gen.Partition, gen.Number), entries[i].Key...)
-		g.Put(keys[from:len(keys):len(keys)], entries[i].Value)
-		values += len(entries[i].Value)
-	}
-	return size + values
 }
 
 // AdoptCopy lets a copy that is exactly at (fromEpoch, seq) follow the holder

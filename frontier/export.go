@@ -26,6 +26,7 @@ type Export struct {
 	seq   crawl.Seq
 	epoch crawl.Epoch
 	stamp layout.Stamp
+	books []byte // newer than those of the view; nil: those are the newest
 }
 
 // Export opens a snapshot of a partition between two groups, and attaches the
@@ -48,7 +49,7 @@ func (f *Frontier) Export(ctx context.Context, p crawl.Partition, sink commit.Si
 			pg.Live.Attach(sink)
 		}
 		e = &Export{view: reader.Partition{Snapshot: snap, Generation: pg.Gen()}, seq: pg.State.Seq, epoch: pg.State.Epoch,
-			stamp: pg.State.Line.Stamp(f.w.Machine, g.Now)}
+			stamp: pg.State.Line.Stamp(f.w.Machine, g.Now), books: pg.Live.Books()}
 		return nil
 	})
 	if err != nil {
@@ -114,6 +115,9 @@ func (e *Export) Snapshot(ctx context.Context, chunkBytes int, fn func([]storage
 		entry := storage.Entry{Key: bytes.Clone(it.Key()[layout.PrefixLen:]), Value: bytes.Clone(value)}
 		if layout.IsMeta(entry.Key) {
 			// The last mutation may be long ago: the copy's timeline begins here.
+			if e.books != nil {
+				value = e.books
+			}
 			if entry.Value, err = layout.Restamped(value, e.stamp); err != nil {
 				return err
 			}

@@ -236,15 +236,27 @@ func partitionInvariants(f *Frontier, m layout.Meta) error {
 		due: map[layout.DuePlace]bool{}, planned: map[layout.DuePlace]bool{}, counted: map[crawl.Host]int{},
 	}
 	it := v.Iterate(nil)
-	defer it.Close()
 	for it.Seek(v.Abs(nil)); it.Valid(); it.Next() {
 		value, err := it.Value()
 		if err == nil {
 			err = c.note(bytes.Clone(it.Key()[layout.PrefixLen:]), value)
 		}
 		if err != nil {
+			it.Close()
 			return err
 		}
+	}
+	it.Close()
+	books, err := reader.ReadBooks(v.Snapshot)
+	if err != nil {
+		return err
+	}
+	entry, _, err := books.Of(v)
+	if err != nil {
+		return err
+	}
+	if c.meta, err = layout.DecodeMeta(entry); err != nil {
+		return err
 	}
 	return c.judge(m)
 }
@@ -316,8 +328,7 @@ func (c *census) note(rel, value []byte) error {
 		_, err := layout.DecodeDue(value)
 		return err
 	case layout.TableMeta:
-		var err error
-		c.meta, err = layout.DecodeMeta(value)
+		_, err := layout.DecodeMeta(value)
 		return err
 	case layout.TableCash, layout.TableCredits, layout.TableTexts, layout.TableTextPlaces, layout.TableAnchors:
 		if seq, ok := layout.ParseCashKey(rel, layout.CashLog); ok {

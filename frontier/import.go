@@ -115,7 +115,7 @@ func (i *Import) write(g group, entries []storage.Entry) error {
 			meta = &m
 		}
 	}
-	i.bytes += int64(g.putUnder(i.gen, entries))
+	i.bytes += int64(g.PutUnder(i.gen, entries))
 	if meta != nil {
 		i.meta, i.line = meta, meta.Stamp.Begin(g.Now)
 	}
@@ -151,7 +151,7 @@ func (i *Import) follow(g group, m *Mutation) error {
 	if err := g.f.w.Budget.Check(m, meta); err != nil {
 		return err
 	}
-	g.putUnder(i.gen, m.Entries)
+	g.PutUnder(i.gen, m.Entries)
 	i.meta, i.line = meta, meta.Stamp.Begin(g.Now)
 	return nil
 }

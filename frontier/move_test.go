@@ -10,6 +10,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
 )
@@ -105,11 +106,16 @@ func content(t *testing.T, r *running, p crawl.Partition) map[string]string {
 	for k, v := range storagetest.Dump(t, r.w.KV, string(layout.AppendPrefix(nil, p, m.Generation))) {
 		out[k[layout.PrefixLen:]] = v
 	}
-	if b, ok := out[layout.MetaKey]; ok {
-		plain, err := layout.Restamped([]byte(b), layout.Stamp{})
-		if err != nil {
-			t.Fatal(err)
-		}
+	snap, err := r.w.KV.Snapshot()
+	r.must(err)
+	defer snap.Close()
+	books, err := reader.ReadBooks(snap)
+	r.must(err)
+	entry, _, err := books.Of(&reader.Partition{Snapshot: snap, Generation: layout.Generation{Partition: p, Number: m.Generation}})
+	r.must(err)
+	if entry != nil {
+		plain, err := layout.Restamped(entry, layout.Stamp{})
+		r.must(err)
 		out[layout.MetaKey] = string(plain)
 	}
 	return out

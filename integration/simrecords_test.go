@@ -210,13 +210,22 @@ func (s *simulation) compareCopies() (copies int, why string) {
 // contentOf is all of a partition that travels.
 func contentOf(v *storereader.Partition) (map[string]string, error) {
 	content := map[string]string{}
-	err := each(v, 0, func(key, value []byte) (err error) {
-		if string(key) == layout.MetaKey { // it says when its node has written it
-			value, err = layout.Restamped(value, layout.Stamp{})
-		}
+	err := each(v, 0, func(key, value []byte) error {
 		content[string(key)] = string(value)
-		return err
+		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	slots, err := storereader.ReadBooks(v.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	books, _, err := slots.Of(v)
+	if err == nil { // they say when their node has written them
+		books, err = layout.Restamped(books, layout.Stamp{})
+	}
+	content[layout.MetaKey] = string(books)
 	return content, err
 }
 

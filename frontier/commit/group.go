@@ -46,6 +46,8 @@ type Part struct {
 	Mutated  bool                      // the sequence number rises
 	Followed bool                      // a copy has taken mutations of its holder
 	Restated bool                      // the state on this node changes
+	books    storage.Entry             // the meta entry that the group writes, with its absolute key; Key nil: none
+	slot     int                       // 1 + the slot with the books; 0: they go under the partition's own key
 }
 
 // Host is a host in a group. Only its entry is written.
@@ -109,6 +111,38 @@ func (g *Group) Then(f func()) { g.after = append(g.after, f) }
 func (g *Group) Put(key, value []byte) {
 	g.entries = append(g.entries, storage.Entry{Key: key, Value: value})
 	g.grow(len(key), len(value))
+}
+
+// PutUnder adds entries with relative keys under a generation, and returns how many bytes they have.
+func (g *Group) PutUnder(gen layout.Generation, entries []storage.Entry) int {
+	size, values := 0, 0
+	for i := range entries {
+		size += layout.PrefixLen + len(entries[i].Key)
+	}
+	keys := g.KeyRoom(size)
+	for i := range entries {
+		from := len(keys)
+		keys = append(layout.AppendPrefix(keys, gen.Partition, gen.Number), entries[i].Key...)
+		g.Put(keys[from:len(keys):len(keys)], entries[i].Value)
+		values += len(entries[i].Value)
+	}
+	return size + values
+}
+
+// Follow adds a mutation of the holder to a copy.
+func (pg *Part) Follow(entries []storage.Entry) {
+	g := pg.Group
+	from := len(g.entries)
+	g.PutUnder(pg.Gen(), entries)
+	kept := g.entries[:from]
+	for _, e := range g.entries[from:] {
+		if layout.IsMeta(e.Key[layout.PrefixLen:]) {
+			pg.books = e
+		} else {
+			kept = append(kept, e)
+		}
+	}
+	g.entries, pg.Followed = kept, true
 }
 
 // grow accounts for an entry.
@@ -310,7 +344,11 @@ func (pg *Part) finish() (m crawl.Mutation) {
 		from := len(keys)
 		keys = append(layout.AppendPrefix(keys, pg.State.Partition, pg.State.Generation), rel...)
 		key := keys[from:len(keys):len(keys)]
-		pg.Group.entries = append(pg.Group.entries, storage.Entry{Key: key, Value: v})
+		if rel == layout.MetaKey {
+			pg.books = storage.Entry{Key: key, Value: v}
+		} else {
+			pg.Group.entries = append(pg.Group.entries, storage.Entry{Key: key, Value: v})
+		}
 		if pg.Mutated && len(pg.Live.Sinks) > 0 {
 			m.Entries = append(m.Entries, storage.Entry{Key: key[layout.PrefixLen:], Value: v})
 		}
@@ -332,6 +370,7 @@ func (g *Group) commit(full error) error {
 		for i, pg := range g.order {
 			mutations[i] = pg.finish()
 		}
+		g.writeBooks(full != nil)
 	}
 	if g.snap != nil {
 		g.snap.Close()
@@ -378,6 +417,7 @@ func (pg *Part) WriteMeta() {
 // publish makes the group's copy of a partition the real one.
 func (pg *Part) publish(m crawl.Mutation) {
 	f := pg.Group.Writer
+	pg.keepBooks()
 	pg.Live.PartState = pg.State
 	pg.cacheHosts()
 	if pg.Mutated || pg.Restated {

@@ -107,6 +107,7 @@ type Writer struct {
 	// scratch is Part.Scratch; no key is longer.
 	scratch [MaxKeyBytes]byte
 	marks   *recovery.HighWater // nil: none
+	slots   bookSlots
 	// PayloadRoom is what the filters of payloads may still take, in bytes.
 	PayloadRoom int64
 
@@ -156,6 +157,7 @@ func (w *Writer) load() error {
 	w.marks, w.sets = found.Marks, found.Sets
 	for p, s := range found.Partitions {
 		w.parts[p] = &Partition{PartState: *s}
+		w.slots.restore(w.parts[p], found.Books)
 		w.showLocked(s) // no other goroutine knows w yet
 	}
 	for _, g := range found.Dead {

@@ -20,6 +20,11 @@
 //
 // New URLs of a host that are added together share a key of its queue (block.go).
 //
+// # Books
+//
+// The sequence number and the counters of a partition stand under a key of its own, or with those of
+// other partitions in a slot (books.go).
+//
 // # Times
 //
 // Times in values are on the partition's own timeline, not on a wall clock (timeline.go).

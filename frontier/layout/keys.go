@@ -23,7 +23,7 @@ import (
 //	c  digest (20)                   first capture of a payload; see contents.go
 //	d  time (8) host 00 fingerprint (16)  planned page; see due.go
 //	t, y, l                          documents for the index, texts of links; see texts.go
-//	m                                sequence number and counters
+//	m                                sequence number and counters; newer ones may stand in a slot, see books.go
 //
 // A host has no zero byte. The partition 0xffff is not one: under it, with
 // generation 0, the node keeps what does not travel with a partition.
@@ -32,6 +32,7 @@ import (
 //	p  partition (2)                 state of the partition on this node
 //	x  partition (2) generation (4)  generation to be deleted
 //	i  partition (2)                 recorded in-sync set of the partition
+//	b  slot (1)                      books of the partitions that a commit has changed; see books.go
 const (
 	TableRecords  = 'u'
 	TableQueue    = 'q'
@@ -48,6 +49,7 @@ const (
 	NodeStates                    = 'p'
 	NodeDead                      = 'x'
 	NodeSets                      = 'i'
+	NodeBooks                     = 'b'
 )
 
 // MaxPartition is the highest number that a partition may have.

@@ -89,8 +89,12 @@ func statesOf(kv *storage.ReadOnly) (map[crawl.Partition]*layout.PartState, erro
 	if err := overrule(states, kv.Kept()); err != nil {
 		return nil, err
 	}
+	slots, err := reader.ReadBooks(snap)
+	if err != nil {
+		return nil, err
+	}
 	for p, state := range states {
-		if err := books(snap, p, state); err != nil {
+		if err := books(snap, slots, p, state); err != nil {
 			return nil, err
 		}
 	}
@@ -116,12 +120,12 @@ func overrule(states map[crawl.Partition]*layout.PartState, kept []storage.Entry
 }
 
 // books completes a state by the sequence number and the times of the partition's keys.
-func books(snap storage.Snapshot, p crawl.Partition, s *layout.PartState) error {
+func books(snap storage.Snapshot, slots reader.Books, p crawl.Partition, s *layout.PartState) error {
 	now := layout.Moment{Now: time.Now(), Wall: time.Now()}
 	s.Line = layout.Stamp{}.Begin(now)
 	v := reader.Partition{Snapshot: snap, Generation: layout.Generation{Partition: p, Number: s.Generation}}
-	b, ok, err := v.Get([]byte(layout.MetaKey))
-	if err != nil || !ok || s.State == layout.Absent {
+	b, _, err := slots.Of(&v)
+	if err != nil || b == nil || s.State == layout.Absent {
 		return err
 	}
 	m, err := layout.DecodeMeta(b)

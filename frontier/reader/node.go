@@ -22,7 +22,7 @@ func States(snap storage.Snapshot) (parts map[crawl.Partition]*layout.PartState,
 		return nil, nil, err
 	}
 	err = eachNodeKey(snap, layout.NodeDead, layout.PrefixLen, func(key, _ []byte) error {
-		dead = append(dead, layout.Generation{Partition: crawl.Partition(binary.BigEndian.Uint16(key)), Number: binary.BigEndian.Uint32(key[2:])})
+		dead = append(dead, layout.GenerationOf(key))
 		return nil
 	})
 	return parts, dead, err

@@ -29,6 +29,8 @@ type Options struct {
 type Result struct {
 	Partitions map[crawl.Partition]*layout.PartState
 	Sets       map[crawl.Partition]layout.SetRecord
+	// Books are those that are the newest of their partitions, and stand in slots. There may be some of generations that are no more.
+	Books reader.Books
 	// Dead are the generations whose keys must be deleted.
 	Dead []layout.Generation
 	// Marks is the open high-water file, nil: there is none.
@@ -81,6 +83,9 @@ func (l *loading) run() error {
 	if l.Partitions, l.Dead, err = reader.States(snap); err != nil {
 		return err
 	}
+	if l.Books, err = reader.ReadBooks(snap); err != nil {
+		return err
+	}
 	for _, s := range l.Partitions {
 		if err := l.books(s); err != nil {
 			return err
@@ -118,11 +123,14 @@ func (l *loading) books(s *layout.PartState) error {
 		return nil
 	}
 	v := reader.Partition{Snapshot: l.snap, Generation: layout.Generation{Partition: s.Partition, Number: s.Generation}}
-	b, ok, err := v.Get([]byte(layout.MetaKey))
+	b, inSlot, err := l.Books.Of(&v)
 	if err != nil {
 		return err
 	}
-	if ok {
+	if !inSlot {
+		delete(l.Books, v.Generation)
+	}
+	if b != nil {
 		if m, err := layout.DecodeMeta(b); err == nil {
 			s.Apply(&m)
 			s.Line = m.Stamp.Resume(l.Machine, l.Now)
