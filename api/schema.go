@@ -160,6 +160,8 @@ var words = map[string][]any{
 	"ActionReport.state":        crawlStates,
 	"CrawlStatus.finish_reason": finishReasons,
 	"CrawlReport.finish_reason": finishReasons,
+	"CrawlChange.state":         crawlStates,
+	"CrawlChange.finish_reason": finishReasons,
 	"BottleneckStatus.cause":    {crawl.BottleneckPoliteness, crawl.BottleneckFetchers, crawl.BottleneckCPU, crawl.BottleneckDNS, crawl.BottleneckDisk, crawl.BottleneckHandoff, crawl.BottleneckNothingDue, crawl.BottleneckIndex, crawl.BottleneckRender, crawl.BottleneckNone},
 	"PartitionReport.state":     {crawl.PartitionHeld, crawl.PartitionMoving, crawl.PartitionFrozen, crawl.PartitionPromoting, crawl.PartitionOffline, crawl.PartitionUnknown},
 	"RobotsReport.verdict":      {crawl.RobotsSaysAllowed, crawl.RobotsSaysForbidden, crawl.RobotsSaysUnreachable, crawl.RobotsSaysUnknown},

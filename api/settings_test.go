@@ -38,6 +38,9 @@ func TestCrawlSettings(t *testing.T) {
 	if w := ask(h, "GET", "/api/v1/crawl", ""); w.Code != 200 || w.Header().Get("ETag") != `"3-a"` || !strings.Contains(w.Body.String(), `"untold":[]`) {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
+	if w := ask(h, "PUT", "/api/v1/crawl", ask(h, "GET", "/api/v1/crawl", "").Body.String()); w.Code != 200 {
+		t.Errorf("what GET gives, written back: %d %s", w.Code, w.Body)
+	}
 	for _, tc := range []struct {
 		body, match string
 		code        int

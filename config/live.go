@@ -128,6 +128,8 @@ func Change(s *crawl.Settings, changes map[string]json.RawMessage, version strin
 		case named[flag]:
 			add(name, "is given twice")
 		case flag == "focus" && c.Focus.keeps(changes[name]):
+		case flag == "user-agent" && isText(changes[name], s.UserAgent):
+			continue // from the report: a default one still follows the contact
 		case slices.Contains(live, flag):
 			if err := f.setJSON(changes[name]); err != nil {
 				add(name, "%v", err)
@@ -143,21 +145,31 @@ func Change(s *crawl.Settings, changes map[string]json.RawMessage, version strin
 		wrong.Fixed = fixed == len(wrong.Fields)
 		return crawl.Settings{}, wrong
 	}
-	wrong.Fields = c.liveProblems(named)
+	moved := func(flag string) bool {
+		return named[flag] && !fields[flag].equal(fieldNamed(&before, flag))
+	}
+	wrong.Fields = c.liveProblems(moved("contact") || moved("allow-net"))
 	if len(wrong.Fields) > 0 {
 		return crawl.Settings{}, wrong
 	}
 	changed := c.Settings(version)
-	if !named["contact"] && !named["user-agent"] { // otherwise a node of another release would insert its version
+	if !moved("contact") && !named["user-agent"] { // otherwise a node of another release would insert its version
 		changed.UserAgent = s.UserAgent
 	}
 	return changed, nil
 }
 
-// liveProblems lists the problems of the crawl's settings, by field.
-func (c *Config) liveProblems(named map[string]bool) []crawl.FieldError {
+// isText reports whether a JSON value is that text.
+func isText(raw json.RawMessage, text string) bool {
+	var s *string
+	return json.Unmarshal(raw, &s) == nil && s != nil && *s == text
+}
+
+// liveProblems lists the problems of the crawl's settings, by field. reach says that where the crawl may go, or who answers for
+// it, was changed: only then a missing contact is one.
+func (c *Config) liveProblems(reach bool) []crawl.FieldError {
 	err := errors.Join(c.validateScope(), c.validatePoliteness(), c.validateOutputAndLimits(), c.validateRevisits(), c.validateRender())
-	if err == nil && c.Contact == "" && len(c.AllowNet) == 0 && (named["contact"] || named["allow-net"]) {
+	if err == nil && c.Contact == "" && len(c.AllowNet) == 0 && reach {
 		err = errors.New("--contact: is required to crawl anything outside --allow-net: give a contact for site owners")
 	}
 	if err == nil {

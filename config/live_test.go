@@ -50,7 +50,7 @@ func TestSettingsAreTheirOwnInverse(t *testing.T) {
 func TestReportCanBeSentBack(t *testing.T) {
 	t.Parallel()
 	gap := 70 * time.Millisecond
-	for _, s := range []crawl.Settings{founded(func(*Config) {}), founded(func(c *Config) {
+	for _, s := range []crawl.Settings{founded(func(*Config) {}), founded(func(c *Config) { c.Contact = "" }), founded(func(c *Config) {
 		c.Exclude, c.IPDelay, c.MaxBody, c.AllowNet = []string{"*.zip"}, &gap, 3<<20, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})} {
 		raw, err := json.Marshal(Report(&s))
@@ -71,6 +71,23 @@ func TestReportCanBeSentBack(t *testing.T) {
 		if a, b := Report(&got), Report(&s); !reflect.DeepEqual(a, b) {
 			t.Errorf("%+v became %+v", b, a)
 		}
+	}
+}
+
+// TestReportWithAnotherContact: the user agent of a report that is sent back is not a new one, and so follows the contact.
+func TestReportWithAnotherContact(t *testing.T) {
+	t.Parallel()
+	s := founded(func(*Config) {})
+	raw, err := json.Marshal(map[string]string{"user_agent": s.UserAgent, "contact": "you@example.org"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var changes map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &changes); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Change(&s, changes, "1.0"); err != nil || got.UserAgent != "crawlnode/1.0 (+you@example.org)" {
+		t.Errorf("%s, %v", got.UserAgent, err)
 	}
 }
 

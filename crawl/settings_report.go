@@ -59,7 +59,8 @@ type SettingsReport struct {
 	RecrawlChanged   string      `json:"recrawl_changed"` // text or payload
 }
 
-// CrawlChange is the body of PUT /api/v1/crawl: the named settings change and the others stay.
+// CrawlChange is the body of PUT /api/v1/crawl: the named settings change and the others stay. A CrawlReport
+// with other settings is one: what it says of the crawl's state is compared, and never set.
 type CrawlChange struct {
 	// Version, if not "", is the version of the document that the change is based on; any other one
 	// refuses the change. The header If-Match has the same meaning.
@@ -67,6 +68,11 @@ type CrawlChange struct {
 	// Settings holds values by the names of SettingsReport: texts as on the command
 	// line, numbers, true or false, lists of texts. null is the flag's default.
 	Settings map[string]json.RawMessage `json:"settings"`
+	// State and FinishReason, if they are not empty, must be those of the crawl.
+	State        string  `json:"state,omitempty"`
+	FinishReason *string `json:"finish_reason,omitempty"`
+	// Untold is ignored: it says what became of an earlier change.
+	Untold []string `json:"untold,omitempty"`
 }
 
 // FieldError is what is wrong with one field of a request.

@@ -64,6 +64,11 @@ func (s *Spreader) applyChange(ctx context.Context, change crawl.CrawlChange, fi
 			refused = stale
 			return nil
 		}
+		if first {
+			if refused = sameState(d, &change); refused != nil {
+				return nil
+			}
+		}
 		next, err := config.Change(&d.Settings, change.Settings, s.o.Version)
 		if err != nil {
 			refused = err
@@ -85,6 +90,27 @@ func (s *Spreader) applyChange(ctx context.Context, change crawl.CrawlChange, fi
 		return nil, refused
 	}
 	return doc, err
+}
+
+// sameState refuses a change that says another state than the crawl's: it has been edited, since a report of this version
+// says this state, and a change of settings is no order to pause or stop.
+func sameState(d *crawldoc.Document, change *crawl.CrawlChange) error {
+	now, wrong := d.Report(), &crawl.FieldErrors{}
+	said := change.State
+	if said == crawl.CrawlWaiting { // what reports call running while nothing is due
+		said = crawl.CrawlRunning
+	}
+	if said != "" && said != now.State {
+		wrong.Fields = append(wrong.Fields, crawl.FieldError{Field: "state",
+			Detail: fmt.Sprintf("is %s and no setting: leave it out, and use POST /api/v1/crawl/pause, resume or stop", now.State)})
+	}
+	if r := change.FinishReason; r != nil && (now.FinishReason == nil || *now.FinishReason != *r) {
+		wrong.Fields = append(wrong.Fields, crawl.FieldError{Field: "finish_reason", Detail: "is no setting, and not what ended the crawl: leave it out"})
+	}
+	if len(wrong.Fields) > 0 {
+		return wrong
+	}
+	return nil
 }
 
 // mayWiden refuses what a token alone must not open, unless allowed is set: otherwise

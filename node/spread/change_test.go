@@ -1,6 +1,7 @@
 package spread
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,6 +60,59 @@ func TestUnsafeChangesAreNotForTheNetwork(t *testing.T) {
 		}
 		if err := mayWiden(crawl.Asker{Remote: c.remote}, &before, &before, c.flag); err != nil {
 			t.Errorf("%+v: no change is refused: %v", c, err)
+		}
+	}
+}
+
+// TestReportWrittenBack: a report with other settings is a change; with another state it is none.
+func TestReportWrittenBack(t *testing.T) {
+	t.Parallel()
+	n := newCluster(t, 1).nodes["a"]
+	for _, c := range []struct {
+		edit  func(*crawl.CrawlReport)
+		wrong string // field; "": the change is made
+	}{
+		{func(r *crawl.CrawlReport) { r.Settings.MaxDepth = 3; r.Untold = []string{"b"} }, ""},
+		{func(r *crawl.CrawlReport) { r.Settings.MaxDepth = 4; r.State = "" }, ""},
+		{func(r *crawl.CrawlReport) { r.Settings.MaxDepth = 5; r.State = crawl.CrawlPaused }, "state"},
+		{func(r *crawl.CrawlReport) {
+			r.Settings.MaxDepth = 5
+			r.FinishReason = new(crawl.FinishStopped)
+		}, "finish_reason"},
+	} {
+		before := n.o.document().Report()
+		report := before
+		c.edit(&report)
+		raw, err := json.Marshal(report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var change crawl.CrawlChange
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&change); err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
+		after, err := n.ChangeSettings(t.Context(), change)
+		if wrong, ok := errors.AsType[*crawl.FieldErrors](err); c.wrong != "" {
+			if !ok || len(wrong.Fields) != 1 || wrong.Fields[0].Field != c.wrong || wrong.Fixed || n.o.document().Name() != before.Version {
+				t.Errorf("another %s: %v", c.wrong, err)
+			}
+		} else if err != nil || after.Settings.MaxDepth != report.Settings.MaxDepth {
+			t.Errorf("%+v: %v", after, err)
+		}
+	}
+}
+
+// TestWaitingIsRunning: reports say waiting of a running crawl for which nothing is due.
+func TestWaitingIsRunning(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		state, said string
+		ok          bool
+	}{{crawl.CrawlRunning, crawl.CrawlWaiting, true}, {crawl.CrawlRunning, crawl.CrawlRunning, true}, {crawl.CrawlPaused, crawl.CrawlWaiting, false}} {
+		if err := sameState(&crawldoc.Document{State: c.state}, &crawl.CrawlChange{State: c.said}); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }
