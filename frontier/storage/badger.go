@@ -92,6 +92,7 @@ func openBadger(opt badger.Options, free func(dir string) (int64, error)) (KV, e
 	}
 	if err == nil {
 		b.db, err = badger.Open(opt)
+		err = b.space.explain(err)
 	}
 	if err == nil {
 		b.logs, err = openLogBlocks(b.files, opt.MemTableSize, &b.space)

@@ -26,6 +26,9 @@ func TestRoom(t *testing.T) {
 		{0, errors.New("no such volume"), nil}, // what cannot be known must not stop the store
 		{0, syscall.EROFS, syscall.EROFS},
 		{0, syscall.EIO, syscall.EIO},
+		{ReserveBytes, roomForFiles("", 500, ReserveFiles-1), ErrNoSpace},
+		{ReserveBytes, roomForFiles("", 500, ReserveFiles), nil},
+		{ReserveBytes, roomForFiles("", 0, 0), nil}, // a volume without a limit
 	} {
 		free, err = c.free, c.err
 		if got := s.room(); !errors.Is(got, c.want) || c.want == nil && got != nil {

@@ -3,6 +3,7 @@ package datadir
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,6 +54,15 @@ func FreeBytes(path string) (int64, error) {
 		return 0, &fs.PathError{Op: "statfs", Path: path, Err: err}
 	}
 	return int64(s.Bavail) * int64(s.Bsize), nil
+}
+
+// FreeFiles is how many more files the volume that holds path may have; false: it has no limit, or does not tell.
+func FreeFiles(path string) (int64, bool) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(path, &s); err != nil || s.Files == 0 {
+		return 0, false
+	}
+	return int64(min(s.Ffree, math.MaxInt64)), true
 }
 
 // SameVolume reports whether both paths are on one file system, if that can be determined.

@@ -1,12 +1,13 @@
 // Package disk watches the disks of a node: whether they have room, and whether they answer.
 //
-//	space.go  Space: free bytes of each volume that the node writes to
+//	space.go  Space: free bytes of each volume that the node writes to, and inodes
 //	room.go   whether a new node has room to begin; waiting for room
 //	stall.go  Stalls: the longest wait for the disk, and what it means for the lease
 //
 // # Room
 //
-// Fetching pauses when less than LowBytes are free on any volume and goes on with twice as much.
+// Fetching pauses when less than LowBytes are free on any volume, or LowFiles on that of the data directory, and goes on with
+// twice as much.
 // A store on a full disk kills the process, because its files are mapped, so the pause comes long
 // before. What was fetched already waits for room (Wait, Retry) and is not lost.
 //

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -16,18 +17,33 @@ import (
 // much is free.
 const LowBytes = 128 << 20
 
+// LowFiles is the number of further files (inodes) below which a node does not fetch: the store under the frontier needs
+// some hundred while it compacts, and stops the node when it can make none. It goes on with twice as many.
+const LowFiles = 512
+
 // Volume is a file system that the node writes to, at the last look.
 type Volume struct {
 	Path  string    // of what the node keeps there
 	Free  int64     // bytes
+	Files *int64    // that can still be made there, when these are few; nil: enough
 	Since time.Time // when it became low
 	low   bool
+	few   bool // of files
+}
+
+// Lacks says what is short of a volume that is low, for a sentence, and what ends that.
+func (v Volume) Lacks() (lack, until string) {
+	if v.Files != nil {
+		return fmt.Sprintf("there are inodes for only %d more files at %s (df -i)", *v.Files, v.Path), fmt.Sprintf("remove some files there; it goes on when %d can be made", 2*LowFiles)
+	}
+	return fmt.Sprintf("only %d MiB are free at %s", v.Free>>20, v.Path), fmt.Sprintf("free some space there; it goes on when %d MiB are free", 2*LowBytes>>20)
 }
 
 // Space knows the free space of the volumes that a node writes to. NewSpace makes it.
 type Space struct {
 	dir   *datadir.Dir
 	ask   func(path string) (int64, error) // for free bytes; nil: the system
+	files func(path string) (int64, bool)  // for inodes; nil: not judged
 	low   atomic.Bool                      // one of the volumes is
 	seen  atomic.Pointer[[]string]         // the paths of volumes; nil before the first look
 	spare atomic.Pointer[spaceLook]        // what Has found last
@@ -40,7 +56,11 @@ type Space struct {
 // NewSpace watches the volumes of a data directory. ask returns the free bytes of the volume that
 // holds a path; nil: the system's figure.
 func NewSpace(dir *datadir.Dir, ask func(path string) (int64, error)) *Space {
-	return &Space{dir: dir, ask: ask, fell: make(chan struct{}, 1)}
+	d := &Space{dir: dir, ask: ask, fell: make(chan struct{}, 1)}
+	if ask == nil {
+		d.files = datadir.FreeFiles
+	}
+	return d
 }
 
 // Low reports whether a volume is low.
@@ -69,7 +89,9 @@ func (d *Space) look(paths ...string) bool {
 			v = d.volumes[i]
 		}
 		was := v.low
-		v.Free, v.low = free, free < LowBytes || was && free < 2*LowBytes
+		v.Free, v.low = free, free < LowBytes || was && !v.few && free < 2*LowBytes
+		v.Files, v.few = d.few(path, v.few)
+		v.low = v.low || v.few
 		if v.low && !was {
 			v.Since = time.Now().UTC()
 		}
@@ -86,6 +108,18 @@ func (d *Space) look(paths ...string) bool {
 	}
 	d.seen.Store(&found)
 	return d.low.Swap(low) != low
+}
+
+// few is how many more files the volume of the data directory may have, if that is too few; was: it has been.
+func (d *Space) few(path string, was bool) (*int64, bool) {
+	if d.files == nil || path != d.dir.Path() { // an archive waits for inodes as for space
+		return nil, false
+	}
+	n, limited := d.files(path)
+	if !limited || n >= 2*LowFiles || !was && n >= LowFiles {
+		return nil, false
+	}
+	return &n, true
 }
 
 // freeAt is the free space of the volume that holds path now.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -39,6 +40,38 @@ func TestSpace(t *testing.T) {
 	}
 	if !datadir.SameVolume(dir, filepath.Join(dir, "missing")) || !datadir.SameVolume(dir, dir) {
 		t.Error("one folder on two volumes")
+	}
+}
+
+// TestFewFiles: the volume of the data directory is low when few files can be made there, until twice as many can; that of
+// the archive is not, and one without a limit never.
+func TestFewFiles(t *testing.T) {
+	t.Parallel()
+	dir, err := datadir.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	d := NewSpace(dir, func(string) (int64, error) { return 1 << 40, nil })
+	for i, c := range []struct {
+		files        int64
+		limited, low bool
+	}{{LowFiles, true, false}, {LowFiles - 1, true, true}, {2*LowFiles - 1, true, true}, {2 * LowFiles, true, false}, {0, false, false}, {0, true, true}} {
+		d.files = func(string) (int64, bool) { return c.files, c.limited }
+		d.look(dir.Path(), t.TempDir())
+		short := d.Short()
+		if d.Low() != c.low || len(short) > 1 || c.low != (len(short) == 1) {
+			t.Fatalf("look %d: low %t, short %+v", i, d.Low(), short)
+		}
+		if c.low {
+			lack, until := short[0].Lacks()
+			if want := fmt.Sprintf("inodes for only %d more files at %s", c.files, dir.Path()); !strings.Contains(lack, want) || !strings.Contains(until, fmt.Sprint(2*LowFiles)) {
+				t.Errorf("look %d: %s: %s", i, lack, until)
+			}
+		}
+	}
+	if lack, until := (Volume{Path: "/data", Free: 90 << 20}).Lacks(); lack != "only 90 MiB are free at /data" || !strings.Contains(until, "256 MiB") {
+		t.Errorf("%s: %s", lack, until)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/storage"
 	"crawlnode/membership"
-	"crawlnode/node/disk"
 	"crawlnode/node/egress"
 	"crawlnode/node/outputs"
 	"crawlnode/node/uploads"
@@ -23,9 +22,12 @@ func (r *Reporter) HealthReasons() []crawl.HealthReason {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonInsecure, Since: r.Started.UTC(), Message: r.Name + " runs with --insecure: anybody who reaches its ports can join, command and read"})
 	}
 	for _, v := range r.Space.Short() {
-		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonLowDisk, Since: v.Since, Message: fmt.Sprintf(
-			"%s does not fetch, because only %d MiB are free at %s: free some space there; it goes on when %d MiB are free", r.Name, v.Free>>20, v.Path, 2*disk.LowBytes>>20)})
-		if v.Path == r.Dir && v.Free < storage.ReserveBytes {
+		lack, until := v.Lacks()
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonLowDisk, Since: v.Since, Message: fmt.Sprintf("%s does not fetch, because %s: %s", r.Name, lack, until)})
+		if v.Path == r.Dir && v.Files != nil && *v.Files < storage.ReserveFiles {
+			rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDiskFull, Since: v.Since, Message: fmt.Sprintf(
+				"%s stores and acknowledges nothing new, seeds and links included, because fewer than %d more files can be made at %s (df -i): remove some, or drain it", r.Name, storage.ReserveFiles, v.Path)})
+		} else if v.Path == r.Dir && v.Free < storage.ReserveBytes {
 			rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDiskFull, Since: v.Since, Message: fmt.Sprintf(
 				"%s stores and acknowledges nothing new, seeds and links included, because less than %d MiB are free at %s; its partitions can still change hands: free some space, or drain it", r.Name, storage.ReserveBytes>>20, v.Path)})
 		}

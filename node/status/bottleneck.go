@@ -19,12 +19,6 @@ const (
 	muchUnindexed = 5000
 )
 
-// Volume is a file system with too little space.
-type Volume struct {
-	Path string
-	Free int64 // bytes
-}
-
 // Strain has the figures from which a node's bottleneck is computed.
 type Strain struct {
 	Queued, InFlight int64
@@ -37,8 +31,7 @@ type Strain struct {
 	Processors       int
 	DiskWait         float64  // share of the time in which acknowledgements wait for the disk
 	Syncing          bool     // --sync
-	Short            []Volume // too little space
-	GoesOn           int64    // free bytes on each of them at which fetching resumes
+	Short            []string // of each volume with too little space, what it lacks and what ends that
 	Leaving, Moves   int      // partitions still to be moved, and their total
 	Paused           string   // why nothing is fetched; "" when something is
 	Revisits         bool     // known pages are visited again
@@ -58,8 +51,7 @@ func BottleneckOf(s *Strain) crawl.BottleneckStatus {
 	computing := s.CPU >= ownSaturated || s.Machine >= machineSaturated && s.CPU >= ownPart
 	switch {
 	case len(s.Short) > 0:
-		v := s.Short[0]
-		return say(crawl.BottleneckDisk, "only %d MiB are free at %s: free some space there; fetching resumes at %d MiB", v.Free>>20, v.Path, s.GoesOn>>20)
+		return say(crawl.BottleneckDisk, "%s", s.Short[0])
 	case s.Queued == 0 && s.InFlight == 0 && s.Revisits && s.Due == 0:
 		return say(crawl.BottleneckNothingDue, "nothing is queued and no known page is due: %s", moreDue)
 	case s.Queued == 0 && s.InFlight == 0 && s.Revisits:
