@@ -50,7 +50,7 @@ func TestURLsList(t *testing.T) {
 		{"--state open", command.ExitUsage, "", "must be one of"},
 		{"--limit=-1", command.ExitUsage, "", "less than nothing"},
 		{"--copies", command.ExitUsage, "", "give --data-dir with it"},
-		{"--data-dir " + nowhere, command.ExitStorage, "", "name a folder that crawlnode has made"},
+		{"--data-dir " + nowhere, command.ExitUsage, "", "name a folder that crawlnode has made"},
 	} {
 		run(t, "", append(append([]string{"urls", "list"}, strings.Fields(tc.args)...), "--addr", addr)...).want(t, tc.code, tc.out, tc.errout)
 	}

@@ -116,7 +116,7 @@ func TestStop(t *testing.T) {
 	}{
 		{"--all", command.ExitCluster, "told to stop, and not to be seen from here: far\n", "n9 did not take the order, so it still runs unless it was dead before"},
 		{"--timeout 0s", command.ExitUsage, "", "no time to wait"},
-		{"--data-dir " + dir, command.ExitStorage, "", "this is not the data directory of a node"},
+		{"--data-dir " + dir, command.ExitUsage, "", "this is not the data directory of a node"},
 	} {
 		run(t, "", append(append([]string{"stop"}, strings.Fields(tc.args)...), "--addr", addr)...).want(t, tc.code, tc.out, tc.errout)
 	}

@@ -125,7 +125,7 @@ var entries = []Entry{
 
 	{Exit, "0", "", "The work is done, or a limit that you set was reached.", "Nothing."},
 	{Exit, "1", "", "An error without a code of its own. The last lines on standard error say which: no node answers at `--addr`, for example. `crawl`: no seed could be fetched, or the servers answered without a page; a line for each says why.", "Do what the last line says."},
-	{Exit, "2", "", "A flag, a setting, the configuration file or a seed list is wrong. Each mistake is named.", "Correct what is named. `crawlnode VERB --help` lists the flags."},
+	{Exit, "2", "", "A flag, a setting, the configuration file or a seed list is wrong, or a file or folder that is to be read is not there. Each mistake is named.", "Correct what is named. `crawlnode VERB --help` lists the flags."},
 	{Exit, "3", "", "The data directory cannot be used, or the disk failed: permissions, another process in it, a newer data format, an I/O error.", "Do what the last line says. The same command resumes."},
 	{Exit, "4", "", "The cluster refuses this node (other key, other cluster, other release), or the order is refused.", "Check `--addr` and `--join`. `crawlnode doctor` with the flags of the node finds most causes."},
 	{Exit, "5", "", "SIGINT or SIGTERM came before the crawl's end.", "Run the same command again: it resumes."},

@@ -69,7 +69,7 @@ func (v *RankVerb) Run(ctx context.Context, env *command.Env) int {
 	case files.NoRoom(err):
 		return env.Fail(command.ExitStorage, "%v: the sorted links take about 4 bytes for each and the URLs their length; --temp-dir names a folder with more room", err)
 	}
-	if _, isPath := errors.AsType[*fs.PathError](err); isPath {
+	if _, isPath := errors.AsType[*fs.PathError](err); isPath && !errors.Is(err, fs.ErrNotExist) {
 		return env.Fail(command.ExitStorage, "%v", err)
 	}
 	return env.Fail(command.ExitUsage, "%v", err)

@@ -121,7 +121,7 @@ func TestRankRefuses(t *testing.T) {
 	var stderr bytes.Buffer
 	env := &command.Env{Stdin: strings.NewReader("{}"), Stdout: &stderr, Stderr: &stderr}
 	v := RankVerb{Files: []string{"/nowhere/links"}, Damping: 0.85, MaxIterations: 1, TempDir: t.TempDir()}
-	if code := v.Run(t.Context(), env); code != command.ExitStorage || !strings.Contains(stderr.String(), "/nowhere/links: no such file") {
+	if code := v.Run(t.Context(), env); code != command.ExitUsage || !strings.Contains(stderr.String(), "/nowhere/links: no such file") {
 		t.Errorf("a missing file: code %d, %q", code, stderr.String())
 	}
 	v.Files = []string{"-"}

@@ -152,7 +152,7 @@ func advised(err error, dir string) error {
 
 // folderCode is the exit code of a directory that cannot be read.
 func folderCode(err error) int {
-	if locked := (*datadir.LockedError)(nil); errors.As(err, &locked) {
+	if locked := (*datadir.LockedError)(nil); errors.As(err, &locked) || errors.Is(err, datadir.ErrUsage) {
 		return command.ExitUsage
 	}
 	return command.ExitStorage

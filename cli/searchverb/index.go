@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/textproto"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -50,6 +51,11 @@ const (
 func (v *IndexVerb) Run(ctx context.Context, env *command.Env) int {
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
+	for _, path := range v.Files { // before an index is made for them
+		if _, err := os.Stat(path); err != nil {
+			return env.Fail(command.ExitUsage, "%v", err)
+		}
+	}
 	dir, err := datadir.Open(v.DataDir)
 	if err != nil {
 		return env.Fail(command.ExitStorage, "%v", err)

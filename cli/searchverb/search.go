@@ -3,6 +3,7 @@ package searchverb
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/remote"
 	"crawlnode/crawl"
+	"crawlnode/node/datadir"
 )
 
 // Verb asks for pages.
@@ -51,7 +53,10 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 		if err == nil {
 			err = v.show(env, report)
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, datadir.ErrUsage):
+			return env.Fail(command.ExitUsage, "--data-dir: %v", err)
+		case err != nil:
 			return env.Fail(command.ExitStorage, "%v", err)
 		}
 		return command.ExitOK

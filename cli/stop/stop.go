@@ -98,6 +98,8 @@ func (v *Verb) runs(env *command.Env) (s datadir.State, code int) {
 		release()
 		fmt.Fprintf(env.Stdout, "no node runs on %s\n", plaintext.Escape(v.DataDir))
 		return s, command.ExitOK
+	case errors.Is(err, datadir.ErrUsage):
+		return s, env.Fail(command.ExitUsage, "--data-dir: %v", err)
 	case !errors.As(err, &locked):
 		return s, env.Fail(command.ExitStorage, "--data-dir: %v", err)
 	}
