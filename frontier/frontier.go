@@ -111,6 +111,9 @@ func (f *Frontier) Meta(p crawl.Partition) (m Meta, ok bool) { return f.w.Meta(p
 // call the frontier, and must not keep or change what it gets.
 func (f *Frontier) Walk(fn func(m *Meta) bool) { f.w.Walk(fn) }
 
+// Copies counts the partitions of which this node keeps a copy for another one.
+func (f *Frontier) Copies() int { return f.w.Copies() }
+
 // Totals sums the counters of the held partitions. They are kept as things happen.
 func (f *Frontier) Totals() crawl.Counters { return f.w.Totals() }
 

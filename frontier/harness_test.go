@@ -193,13 +193,20 @@ func (r *running) check() {
 // invariants compares what a store says of its partitions with what is in them.
 func invariants(f *Frontier) error {
 	var errs []error
+	copies := 0
 	for _, m := range f.Metas() {
+		if m.State == layout.Copy {
+			copies++
+		}
 		if m.State == layout.Absent {
 			continue
 		}
 		if err := partitionInvariants(f, m); err != nil {
 			errs = append(errs, fmt.Errorf("partition %d: %w", m.Partition, err))
 		}
+	}
+	if n := f.Copies(); n != copies {
+		errs = append(errs, fmt.Errorf("%d copies are counted of %d", n, copies))
 	}
 	return errors.Join(errs...)
 }

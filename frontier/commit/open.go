@@ -97,6 +97,7 @@ type Writer struct {
 	metas  map[crawl.Partition]*shown
 	sets   map[crawl.Partition]layout.SetRecord
 	totals crawl.Counters // of the metas that are held
+	copies int            // of the metas
 	// payloads are the filters that Content asks; only the writer changes the map.
 	payloads map[crawl.Partition]*filters.Payloads
 

@@ -61,6 +61,13 @@ func (w *Writer) Totals() crawl.Counters {
 	return w.totals
 }
 
+// Copies counts the partitions of which this node keeps a copy for another one.
+func (w *Writer) Copies() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.copies
+}
+
 // shown is what readers see of a partition.
 type shown struct {
 	layout.Meta
@@ -74,11 +81,17 @@ func (w *Writer) showLocked(m *layout.PartState) {
 		place = new(shown)
 		w.metas[m.Partition] = place
 	}
-	if place.State == layout.Holder {
+	switch place.State {
+	case layout.Holder:
 		w.totals.Minus(&place.Counters)
+	case layout.Copy:
+		w.copies--
 	}
-	if m.State == layout.Holder {
+	switch m.State {
+	case layout.Holder:
 		w.totals.Plus(&m.Counters)
+	case layout.Copy:
+		w.copies++
 	}
 	*place = shown{m.Meta, m.Line}
 }

@@ -24,14 +24,7 @@ type Figures struct {
 // FiguresOf reads handoff's status, and counts the copies on disk.
 func FiguresOf(moves *handoff.Driver, front *frontier.Frontier) Figures {
 	s := moves.Status()
-	f := Figures{Leaving: s.Outstanding - s.Promoting, Awaited: s.Promoting - s.Offline, Offline: s.Offline,
+	return Figures{Leaving: s.Outstanding - s.Promoting, Awaited: s.Promoting - s.Offline, Offline: s.Offline, Replicas: front.Copies(),
 		Held: s.Held, Lost: s.Lost, UnderRepl: s.UnderReplicated, Stuck: s.Stuck,
 		Single: crawl.SingleCopy{Partitions: s.SingleCopy, Seconds: s.SingleFor.Seconds()}, Copied: moves.Copied(), CaughtUp: moves.CaughtUp()}
-	front.Walk(func(m *frontier.Meta) bool {
-		if m.State == frontier.Copy {
-			f.Replicas++
-		}
-		return true
-	})
-	return f
 }
