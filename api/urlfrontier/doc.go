@@ -46,6 +46,7 @@
 //	given leases     GetURLs      results, time      maxGiven URLs             the oldest are forgotten: the metadata still has them
 //	inbox            PutURLs      its stream's call  maxItems, maxItemBytes    the client waits (flow control)
 //	streams          clients      their end          64 a connection           the client waits
+//	all streams      clients      their end          512                       RESOURCE_EXHAUSTED
 //	unread items     clients      the stream's handler  64 KiB a stream          the client waits
 //	strangers        connections  a call that is allowed  Strangers            package door closes the oldest
 package urlfrontier

@@ -56,6 +56,8 @@ const (
 	maxMessageBytes = 4 << 20
 	maxHeaderBytes  = 16 << 10
 	maxStreams      = 64 // of a connection
+	// maxAllStreams bounds what waits of all connections: 32 MiB, and a message of each that is being read.
+	maxAllStreams = 512
 	// streamWindow is what waits of a stream that is not read here, because the frontier is slow
 	// or the client takes no acknowledgements. It does not grow: grpc's own estimate of a fast
 	// line is 16 MiB, for each stream.
@@ -87,6 +89,7 @@ type Server struct {
 	refusals *door.Log
 	failures *door.Failures
 	grpc     *grpc.Server
+	streams  chan struct{} // has one of each open stream
 }
 
 // New returns a server that Serve starts.
@@ -94,7 +97,7 @@ func New(b Backend, o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{backend: b, opts: o, given: newGiven(), refusals: door.NewLog(o.Logger), failures: door.NewFailures()}
+	s := &Server{backend: b, opts: o, given: newGiven(), refusals: door.NewLog(o.Logger), failures: door.NewFailures(), streams: make(chan struct{}, maxAllStreams)}
 	s.grpc = grpc.NewServer(
 		grpc.Creds(newCreds(o.TLS)),
 		grpc.MaxRecvMsgSize(maxMessageBytes),
@@ -117,6 +120,12 @@ func New(b Backend, o Options) *Server {
 			ctx, err := s.admit(stream.Context(), info.FullMethod)
 			if err != nil {
 				return err
+			}
+			select {
+			case s.streams <- struct{}{}:
+				defer func() { <-s.streams }()
+			default:
+				return status.Errorf(codes.ResourceExhausted, "this node has %d open streams, as many as it may have: end some, or use another node", maxAllStreams)
 			}
 			return coded(handler(srv, admitted{stream, ctx}))
 		}),

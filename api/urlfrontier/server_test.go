@@ -165,6 +165,12 @@ func (n *node) RecordChange(e crawl.AuditEntry) { n.changes = append(n.changes, 
 // dial serves b until the test ends, and returns a client.
 func dial(t testing.TB, b Backend, o Options) wire.URLFrontierClient {
 	t.Helper()
+	return serve(t, b, o)()
+}
+
+// serve starts a server, and returns what makes clients with a connection of their own.
+func serve(t testing.TB, b Backend, o Options) func() wire.URLFrontierClient {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -172,18 +178,20 @@ func dial(t testing.TB, b Backend, o Options) wire.URLFrontierClient {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- New(b, o).Serve(ctx, l) }()
-	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		_ = conn.Close()
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
-	return wire.NewURLFrontierClient(conn)
+	return func() wire.URLFrontierClient {
+		conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		return wire.NewURLFrontierClient(conn)
+	}
 }
 
 func collect[T any](t *testing.T, s grpc.ServerStreamingClient[T], err error) (all []*T) {
@@ -579,7 +587,38 @@ func TestStreamsOfAConnection(t *testing.T) {
 	}
 }
 
-// putOne sends a URL over a stream that lasts as long as ctx.
+// TestStreamsOfAllConnections: one more than maxAllStreams is refused until another one ends.
+func TestStreamsOfAllConnections(t *testing.T) {
+	t.Parallel()
+	client := serve(t, &node{}, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var end context.CancelFunc
+	for i := range maxAllStreams / maxStreams {
+		c := client()
+		for j := range maxStreams {
+			var one context.Context
+			if one, end = context.WithCancel(ctx); putOne(one, c) != nil {
+				t.Fatalf("stream %d of connection %d was refused", j, i)
+			}
+		}
+	}
+	other := client()
+	if err := putOne(ctx, other); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("one more stream: %v", err)
+	}
+	end()
+	for {
+		err := putOne(ctx, other)
+		if err == nil {
+			return
+		}
+		if status.Code(err) != codes.ResourceExhausted { // the node has not seen the end yet
+			t.Fatalf("after the end of a stream: %v", err)
+		}
+	}
+}
+
 // TestUnreadIsBounded: a client that sends URLs faster than they are taken is held up before
 // much of what it sends waits here, on many streams too: their windows do not grow.
 func TestUnreadIsBounded(t *testing.T) {
@@ -636,6 +675,7 @@ func (s stuck) AddFound(ctx context.Context, _ crawl.FoundURLs) (crawl.FoundRepo
 	return crawl.FoundReport{}, errors.New("stuck")
 }
 
+// putOne sends a URL over a stream that lasts as long as ctx.
 func putOne(ctx context.Context, c wire.URLFrontierClient) error {
 	s, err := c.PutURLs(ctx)
 	if err != nil {
