@@ -121,7 +121,7 @@ scale: ## placement in clusters of up to 1,000 nodes, traffic of up to 30: the t
 lint: $(BIN)/golangci-lint ## gofmt, go vet, staticcheck and the linters of .golangci.yml; go vet for darwin
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt differs: $$unformatted"; exit 1; }
 	$(BIN)/golangci-lint run
-	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go vet ./cmd/crawlnode
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go vet ./...
 
 vuln: $(BIN)/govulncheck ## known vulnerabilities of the dependencies; needs the network, or GOVULNDB=file:///a/copy
 	.ci/vuln

@@ -98,11 +98,11 @@ func smallDisk(t *testing.T, path string, bytes int64) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("crawlnode-test", path, "tmpfs", 0, fmt.Sprint("size=", bytes)); err != nil {
+	if err := mountMemory(path, fmt.Sprint("size=", bytes), false, false); err != nil {
 		t.Fatalf("mounting a file system of %d bytes at %s: %v", bytes, path, err)
 	}
 	t.Cleanup(func() {
-		if err := syscall.Unmount(path, syscall.MNT_DETACH); err != nil {
+		if err := unmount(path); err != nil {
 			t.Errorf("unmounting %s: %v", path, err)
 		}
 	})
@@ -123,7 +123,7 @@ func fillDisk(t *testing.T, dir string, left int64) string {
 		if err := syscall.Statfs(dir, &s); err != nil {
 			t.Fatal(err)
 		}
-		free := int64(s.Bavail) * s.Bsize
+		free := int64(s.Bavail) * int64(s.Bsize)
 		if free <= left {
 			return path
 		}
@@ -225,15 +225,15 @@ func TestDataThatCannotBeUsed(t *testing.T) {
 			t.Errorf("exit code %d, want 3 and a message with %q and the directory:\n%s", code, word, out)
 		}
 	}
-	remount := func(flags uintptr) {
+	remount := func(readOnly bool) {
 		t.Helper()
-		if err := syscall.Mount("crawlnode-test", disk, "tmpfs", syscall.MS_REMOUNT|flags, ""); err != nil {
+		if err := mountMemory(disk, "", true, readOnly); err != nil {
 			t.Fatal(err)
 		}
 	}
-	remount(syscall.MS_RDONLY)
+	remount(true)
 	refuses("read-only file system")
-	remount(0)
+	remount(false)
 
 	version := filepath.Join(n.dir, "VERSION")
 	old, err := os.ReadFile(version)

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
-	"golang.org/x/sys/unix"
 )
 
 // exampleHost is the site of the README, and exampleIP the address that it gets in the container's
@@ -43,7 +42,7 @@ func inSpace(space string, open func() error) error {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
 		f, err := os.Open("/run/netns/" + space)
 		if err == nil {
-			err = errors.Join(unix.Setns(int(f.Fd()), unix.CLONE_NEWNET), f.Close())
+			err = errors.Join(enterNetwork(f), f.Close())
 		}
 		if err == nil {
 			err = open()

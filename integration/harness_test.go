@@ -139,7 +139,7 @@ func spawn(t *testing.T, name, log string, argv ...string) *process {
 	}
 	defer out.Close()
 	p.cmd.Stdout, p.cmd.Stderr = out, out
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	p.cmd.SysProcAttr = diesWithTest(true)
 	started := make(chan error)
 	spawner() <- func() { started <- p.cmd.Start() }
 	if err := <-started; err != nil {

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // A measurement, not a test of every day: `.ci/bench` runs it, as root, or
@@ -126,7 +124,7 @@ func forgetPages(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = errorsOf(f.Sync(), unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED), f.Close())
+		err = errorsOf(f.Sync(), forgetFile(f), f.Close())
 		if err != nil {
 			t.Fatal(err)
 		}

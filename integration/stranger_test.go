@@ -163,7 +163,7 @@ func (m *mischief) attack(ctx context.Context, n *node, seed uint64) {
 	lowly := func(f func()) {
 		all.Go(func() {
 			runtime.LockOSThread() // for good: the thread ends with the goroutine
-			_ = syscall.Setpriority(syscall.PRIO_PROCESS, syscall.Gettid(), 19)
+			beLowly()
 			f()
 		})
 	}

@@ -35,7 +35,7 @@ func startWorker(t *testing.T, program, example, name string, n *node) *exampleW
 	}
 	w := &exampleWorker{cmd: exec.Command(path, "../examples/"+example, "http://"+n.http, name), out: out, done: make(chan struct{})}
 	w.cmd.Stdout, w.cmd.Stderr = out, out
-	w.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	w.cmd.SysProcAttr = diesWithTest(false)
 	started := make(chan error)
 	spawner() <- func() { started <- w.cmd.Start() }
 	if err := <-started; err != nil {
