@@ -168,7 +168,7 @@ func New(backend Backend, o Options) http.Handler {
 	}
 	s.dash.Register(func(pattern string, h http.Handler) {
 		mux.Handle(pattern, guard(audited(h, backend, pattern), roleOf(pattern), o))
-	})
+	}, func(w http.ResponseWriter, _ *http.Request) { writeProblem(w, http.StatusNotFound, nothingHere) })
 	return withHeaders(withProblems(mux, o))
 }
 

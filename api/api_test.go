@@ -199,6 +199,7 @@ func TestPaths(t *testing.T) {
 		{"GET", "/api/v1/nodes", 200, "[]"},
 		{"GET", "/api/v1/stats", 200, `"pages_total":0`},
 		{"GET", "/nothing", 404, "there is nothing at this path"},
+		{"GET", "/static/nothing.js", 404, "there is nothing at this path"},
 		{"GET", "/api/v1/seeds", 405, "this path accepts POST"},
 		{"POST", "/status", 405, "this path accepts GET, HEAD"},
 		{"POST", "/api/v1/nodes//drain", 404, "there is nothing at this path"}, // an empty variable

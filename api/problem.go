@@ -41,6 +41,8 @@ func withProblems(mux *http.ServeMux, o Options) http.Handler {
 	})
 }
 
+const nothingHere = "there is nothing at this path; see /openapi.json"
+
 // notFound turns the router's own plain-text answer into a problem.
 func notFound(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	probe := &codeOnly{header: w.Header(), code: http.StatusNotFound}
@@ -50,7 +52,7 @@ func notFound(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 		probe.code = http.StatusNotFound
 		w.Header().Del("Location")
 	}
-	detail := "there is nothing at this path; see /openapi.json"
+	detail := nothingHere
 	if probe.code == http.StatusMethodNotAllowed {
 		detail = "this path accepts " + w.Header().Get("Allow") + ", not " + plaintext.Escape(r.Method)
 	}

@@ -15,7 +15,7 @@ var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "te
 
 // assets serves the files of a folder. A browser asks each time whether its copy is current: the
 // next version of the program has other files under the same names.
-func assets(dir fs.FS) http.Handler {
+func assets(dir fs.FS, none http.HandlerFunc) http.Handler {
 	type asset struct {
 		text []byte
 		etag string
@@ -37,7 +37,7 @@ func assets(dir fs.FS) http.Handler {
 		name := r.PathValue("file")
 		a, ok := all[name]
 		if !ok {
-			http.NotFound(w, r)
+			none(w, r)
 			return
 		}
 		h := w.Header()

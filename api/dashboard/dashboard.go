@@ -78,8 +78,9 @@ func parsePages() map[string]*template.Template {
 	return pages
 }
 
-// Register passes the dashboard's paths to handle, which must put a guard before each.
-func (d *Dashboard) Register(handle func(pattern string, h http.Handler)) {
+// Register passes the dashboard's paths to handle, which must put a guard before each. none answers for a file
+// that is not there: no page.
+func (d *Dashboard) Register(handle func(pattern string, h http.Handler), none http.HandlerFunc) {
 	page := func(pattern string, v view) { handle(pattern, d.withStatus(v)) }
 	control := func(pattern string, h http.HandlerFunc) { handle(pattern, h) }
 	page("GET /{$}", d.overview)
@@ -105,7 +106,7 @@ func (d *Dashboard) Register(handle func(pattern string, h http.Handler)) {
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	handle("GET /static/{file}", assets(static))
+	handle("GET /static/{file}", assets(static, none))
 }
 
 // page is the input of the layout.

@@ -157,7 +157,7 @@ func (f *fakeNode) ForgetMember(context.Context, crawl.NodeID) error {
 
 func serve(f *fakeNode, history *History) http.Handler {
 	mux := http.NewServeMux()
-	New(f, history, slog.New(slog.DiscardHandler)).Register(mux.Handle)
+	New(f, history, slog.New(slog.DiscardHandler)).Register(mux.Handle, http.NotFound)
 	return mux
 }
 
