@@ -30,9 +30,12 @@ func (c endCluster) Partitions() int { return c.node.partitions() }
 
 func (c endCluster) Grants() bool { return c.node.holds(0) }
 
-func (c endCluster) Moving() bool {
-	e := c.node.engine.Load()
-	return e == nil || e.moves.Status().Outstanding > 0
+func (c endCluster) Moves() (held int, moving bool) {
+	if e := c.node.engine.Load(); e != nil {
+		s := e.moves.Status()
+		return s.Held, s.Outstanding > 0
+	}
+	return 0, true
 }
 
 func (c endCluster) Reachable(id crawl.NodeID) bool { return c.node.reachable(id) }
@@ -113,18 +116,12 @@ func (n *Node) work() finish.Work {
 		return finish.Work{}
 	}
 	w := finish.Work{Joined: true, Fetches: e.dispatcher.Busy()}
-	w.Moving = e.moves.Status().Outstanding
-	w.Leased = n.members.LeaseValid()
-	w.SeedLists = n.seeder.Active()
+	w.Moving, w.Leased, w.SeedLists = e.moves.Status().Outstanding, n.members.LeaseValid(), n.seeder.Active()
 	w.Due = n.dueNow() // before what is queued
 	t := n.front.Totals()
-	w.Outbox, w.Queued = t.Outbox, t.QueuedTotal()
-	w.LimitReached = n.permits.LimitReached()
+	w.Outbox, w.Queued, w.LimitReached = t.Outbox, t.QueuedTotal(), n.permits.LimitReached()
 	return w
 }
 
 // whyNotIdle names what this node has to do yet; "" is nothing.
-func (n *Node) whyNotIdle() string {
-	w := n.work()
-	return w.WhyNotIdle()
-}
+func (n *Node) whyNotIdle() string { w := n.work(); return w.WhyNotIdle() }

@@ -29,8 +29,9 @@
 //
 // Grants are not written to disk. The node that acquires partition 0 counts again: pages done, by
 // the partitions' own counters, and permits in hand, as every member reports them in a block made
-// after the acquisition, while no partition moves. Until every member has reported, nothing is
-// granted. Anything uncertain counts as in hand, so a count may be too high, never too low.
+// after the acquisition, while no partition moves and the members hold all partitions together: the pages
+// of one that is being taken over are in nobody's count. Until every member has reported, and while a partition is
+// offline, no count begins: what was counted before is granted, and nothing beyond. Anything uncertain counts as in hand, so a count may be too high, never too low.
 // When nothing is left to grant, the count is repeated; that also finds the permits of a
 // crashed node.
 //

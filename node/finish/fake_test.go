@@ -111,7 +111,7 @@ func (n *fakeNode) setLimit(limit int64) *crawldoc.Document {
 func (n *fakeNode) View() *membership.View                        { return n.view }
 func (n *fakeNode) Partitions() int                               { return 4 }
 func (n *fakeNode) Grants() bool                                  { return n.grants }
-func (n *fakeNode) Moving() bool                                  { return n.moving }
+func (n *fakeNode) Moves() (int, bool)                            { return *n.block.Node.Partitions.Held, n.moving }
 func (n *fakeNode) Reachable(id crawl.NodeID) bool                { return id != n.unreachable }
 func (n *fakeNode) Reports() map[crawl.NodeID]Report              { return n.reports }
 func (n *fakeNode) TakeBlocks(b map[crawl.NodeID]crawl.NodeBlock) { n.taken = b }

@@ -85,13 +85,16 @@ func (g *granter) basis() (since time.Time, document uint64) {
 
 // count sums pages and permits in hand over all members of the view, by their last blocks.
 // complete: each block was made after since, in this view, by a member with that version of the
-// document, and no partition moves. So no page is missed by both ends of a move.
+// document, no partition moves, and together they hold all. So no page is missed by both ends of a move, nor are those of a
+// partition that somebody is taking over.
 func (g *granter) count(since time.Time, document uint64) (pages, inHand int64, complete bool) {
-	inHand = g.own() // first: a page that is done in between counts twice
+	inHand = g.own()                    // first: a page that is done in between counts twice
+	held, before := g.o.Cluster.Moves() // before the pages: those of a partition that comes in between are in no count
 	totals := g.o.Engine.Totals()
 	pages = totals.Pages
 	view := g.o.viewNumber()
-	complete = !since.IsZero() && !g.o.Cluster.Moving()
+	_, after := g.o.Cluster.Moves()
+	complete = !since.IsZero() && !before && !after
 	reports := g.o.Cluster.Reports()
 	for _, m := range g.o.others() {
 		r, ok := reports[m.ID]
@@ -102,6 +105,9 @@ func (g *granter) count(since time.Time, document uint64) (pages, inHand int64, 
 		}
 		pages += r.Block.Counters.Pages
 		inHand += r.Block.PermitsInHand
+		if h := r.Block.Node.Partitions.Held; h != nil {
+			held += *h
+		}
 	}
-	return pages, inHand, complete
+	return pages, inHand, complete && held == g.o.Cluster.Partitions()
 }

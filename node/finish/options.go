@@ -41,8 +41,8 @@ type Cluster interface {
 	Partitions() int
 	// Grants reports whether this node holds partition 0.
 	Grants() bool
-	// Moving reports whether partitions are on their way to or from this node.
-	Moving() bool
+	// Moves is how many partitions this node holds, and whether some are on their way to or from it.
+	Moves() (held int, moving bool)
 	// Reachable reports whether gossip reaches a node.
 	Reachable(crawl.NodeID) bool
 	// Reports are the last reports of the other nodes.

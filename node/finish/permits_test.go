@@ -90,7 +90,7 @@ func TestGranterCountsAgain(t *testing.T) {
 }
 
 // TestCount checks that nothing is granted before every member has reported, after the acquisition,
-// in this view and with the newest limit, and that the pages and permits of all are then counted.
+// in this view and with the newest limit, and before all partitions are held, and that the pages and permits of all are then counted.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -104,16 +104,22 @@ func TestCount(t *testing.T) {
 		"by an older document":    {func(_ *fakeNode, r *Report) { r.Block.Document = 5 }, false},
 		"a partition moves there": {func(_ *fakeNode, r *Report) { r.Block.Handoff.Active = true }, false},
 		"a partition moves here":  {func(n *fakeNode, _ *Report) { n.moving = true }, false},
+		"one is being taken over": {func(_ *fakeNode, r *Report) { *r.Block.Node.Partitions.Held = 1 }, false},
+		"one is held by both":     {func(_ *fakeNode, r *Report) { *r.Block.Node.Partitions.Held = 3 }, false},
+		"by an older program":     {func(_ *fakeNode, r *Report) { r.Block.Node.Partitions.Held = nil }, false},
 		"nothing":                 {func(n *fakeNode, _ *Report) { n.view = viewOf("a", "c") }, false},
 	} {
 		n := newFake(200)
 		n.view = viewOf("a", "b")
 		n.totals.Pages = 10
+		two, alsoTwo := 2, 2
+		n.block.Node.Partitions.Held = &two
 		p := NewPermits(n.options())
 		p.FollowLimit(n.setLimit(100)) // which members must know of
 		p.Acquired(time.Now(), false)
 		r := Report{MadeAfter: time.Now().Add(time.Minute), Block: crawl.NodeBlock{Boot: 1, View: 2, Document: 6, PermitsInHand: 30}}
 		r.Block.Counters.Pages = 20
+		r.Block.Node.Partitions.Held = &alsoTwo
 		tc.change(n, &r)
 		n.reports = map[crawl.NodeID]Report{"b": r}
 		got := ask(t, p, 0, 64)

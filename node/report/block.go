@@ -23,6 +23,7 @@ func (r *Reporter) Block() *crawl.NodeBlock {
 	self := r.Members.Self()
 	document := r.Documents.Current().Doc.Version // before the permits, and these
 	inHand, _ := r.Permits.InHand()               // before the pages: so a page that is done in between counts twice
+	m := r.figures()                              // before the pages: so those of a partition that is counted as held are in them
 	b := &crawl.NodeBlock{At: now.UTC(), Boot: self.Boot, View: r.Node.View(), Document: document, Counters: r.Front.Totals(), PermitsInHand: inHand}
 	pid, up := os.Getpid(), now.Sub(r.Started).Seconds()
 	pages, bytesIn, moved := r.meter.Own()
@@ -34,7 +35,7 @@ func (r *Reporter) Block() *crawl.NodeBlock {
 	b.BytesInPerSecond = bytesIn
 	fetched := r.fetched.read()
 	b.Node.PagesTotal = &fetched.Pages
-	r.describeEngine(b, moved)
+	r.describeEngine(b, m, moved)
 	d := r.DNS.Stats()
 	b.DNS = crawl.DNSStatus{Lookups: d.Lookups, Hits: d.Hits, NegativeHits: d.NegativeHits, StaleServed: d.StaleServed, Failures: d.Failures}
 	l := r.Router.Counts()
@@ -59,12 +60,19 @@ func (r *Reporter) Block() *crawl.NodeBlock {
 	return b
 }
 
+// figures are those of handoff; none before this node has joined.
+func (r *Reporter) figures() transfer.Figures {
+	d, moves := r.Node.Engine()
+	if d == nil {
+		return transfer.Figures{}
+	}
+	return transfer.FiguresOf(moves, r.Front)
+}
+
 // describeEngine fills what a node has only after it has joined.
-func (r *Reporter) describeEngine(b *crawl.NodeBlock, moved float64) {
-	var m transfer.Figures
+func (r *Reporter) describeEngine(b *crawl.NodeBlock, m transfer.Figures, moved float64) {
 	busy, most := 0, r.Breadth.Now()
-	if d, moves := r.Node.Engine(); d != nil {
-		m = transfer.FiguresOf(moves, r.Front)
+	if d, _ := r.Node.Engine(); d != nil {
 		r.describeMoves(b, m)
 		if b.Handoff.Active {
 			b.Handoff.BytesPerSecond = moved
