@@ -130,9 +130,9 @@ func (d *Space) freeAt(path string) (int64, error) {
 	return datadir.FreeBytes(path)
 }
 
-// seenPaths are those of the last look, one for each volume. It is called for every page, so
+// Paths are those of the last look, one for each volume, the data directory first. It is called for every page, so
 // it costs next to nothing; what is mounted later is found by the next look.
-func (d *Space) seenPaths() []string {
+func (d *Space) Paths() []string {
 	if p := d.seen.Load(); p != nil {
 		return *p
 	}
@@ -234,7 +234,7 @@ func (d *Space) Has(bytes int64) bool {
 		return true
 	}
 	look := &spaceLook{at: now, spare: math.MaxInt64}
-	for _, path := range d.seenPaths() {
+	for _, path := range d.Paths() {
 		if free, err := d.freeAt(path); err == nil {
 			look.spare = min(look.spare, free-writeReserve)
 		}

@@ -70,6 +70,9 @@ func TestFewFiles(t *testing.T) {
 			}
 		}
 	}
+	if got := d.Paths(); len(got) != 2 || got[0] != dir.Path() {
+		t.Errorf("volumes %v", got)
+	}
 	if lack, until := (Volume{Path: "/data", Free: 90 << 20}).Lacks(); lack != "only 90 MiB are free at /data" || !strings.Contains(until, "256 MiB") {
 		t.Errorf("%s: %s", lack, until)
 	}

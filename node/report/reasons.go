@@ -35,7 +35,7 @@ func (r *Reporter) HealthReasons() []crawl.HealthReason {
 	rs = append(rs, shortageReasons(r.Name, r.Outputs.Shortage(), r.Space.ArchiveFree(), rs)...)
 	if s := r.Stalls.Stalled(); s != nil {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDiskStalled, Since: s.Since.UTC(), Message: r.Name + " " + s.Text() +
-			": look at the disk of " + r.Dir + "; the node goes on by itself when it answers"})
+			": look at the disk of " + strings.Join(r.Space.Paths(), ", and at that of ") + "; the node goes on by itself when it answers"})
 	}
 	rs = append(rs, r.membershipReasons(time.Now())...)
 	rs = append(rs, r.joinReasons()...)
