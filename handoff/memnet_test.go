@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,37 @@ type memNode struct {
 	ctx     context.Context // of this life; over while it is down
 	cancel  context.CancelFunc
 	ended   chan error
-	stopped bool // it neither takes nor answers anything
+	stopped bool          // it neither takes nor answers anything
+	visits  chan struct{} // closed when those of busy end; nil: none is open. Guarded by net.mu, as busy
+	busy    *crawl.Partition
+	out     int // partitions that it passes on at a time; 0: 2
+}
+
+// memFetching is the fetching of a node.
+type memFetching struct {
+	idle
+	node *memNode
+}
+
+// Freeze waits for the visits of the first partition that is frozen, as long as there is a channel.
+func (f memFetching) Freeze(ctx context.Context, p crawl.Partition) error {
+	n := f.node
+	n.net.mu.Lock()
+	visits := n.visits
+	if visits != nil && n.busy == nil {
+		n.busy = &p
+	}
+	busy := visits != nil && *n.busy == p
+	n.net.mu.Unlock()
+	if !busy {
+		return nil
+	}
+	select {
+	case <-visits:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func newMemNet(t *testing.T, ids ...crawl.NodeID) *memNet {
@@ -84,8 +115,8 @@ func (n *memNode) start() {
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.ended = make(chan error, 1)
 	n.hints = filepath.Join(n.net.t.TempDir(), "hints")
-	n.driver = NewDriver(Options{HintsDir: n.hints, Self: n.id, Boot: 1, Partitions: memPartitions, Factor: 2, Limits: Limits{Out: 2}, Store: n.store,
-		Fetching: idle{}, Transport: n, Changed: func() {}, Logger: slog.New(slog.DiscardHandler)}, n.store.restart())
+	n.driver = NewDriver(Options{HintsDir: n.hints, Self: n.id, Boot: 1, Partitions: memPartitions, Factor: 2, Limits: Limits{Out: cmp.Or(n.out, 2)}, Store: n.store,
+		Fetching: memFetching{node: n}, Transport: n, Changed: func() {}, Logger: slog.New(slog.DiscardHandler)}, n.store.restart())
 	d, ctx, ended := n.driver, n.ctx, n.ended
 	go func() { ended <- d.Run(ctx) }()
 }

@@ -13,6 +13,10 @@ import (
 // flushTimeout bounds how long a frozen partition waits for its replicas.
 const flushTimeout = 3 * time.Second
 
+// freezeTimeout bounds how long a partition that is to move waits for its visits to end. Those whose pages find no room on the
+// disk do not end: their partitions must not keep the places of others, and are tried again in their turn.
+const freezeTimeout = 2 * time.Second
+
 // move is a freeze or a token that is under way: one goroutine.
 type move struct {
 	attempt uint64
@@ -47,7 +51,10 @@ func (d *Driver) endMove(p crawl.Partition) {
 
 // freeze ends the visits, then the changes, then waits for the replicas.
 func (d *Driver) freeze(ctx context.Context, a machine.Freeze) machine.Event {
-	err := d.opts.Fetching.Freeze(ctx, a.P)
+	waiting, stop := context.WithTimeout(ctx, freezeTimeout)
+	err := d.opts.Fetching.Freeze(waiting, a.P)
+	late := err != nil && waiting.Err() != nil
+	stop()
 	if err == nil {
 		err = d.opts.Store.Freeze(ctx, a.P)
 	}
@@ -60,7 +67,7 @@ func (d *Driver) freeze(ctx context.Context, a machine.Freeze) machine.Event {
 	}
 	if err != nil {
 		d.opts.Logger.Debug("a partition could not be frozen and stays in service here", "partition", a.P, "error", err)
-		return machine.Broken{P: a.P, Attempt: a.Attempt}
+		return machine.Broken{P: a.P, Attempt: a.Attempt, Later: late}
 	}
 	return machine.Frozen(a)
 }

@@ -128,7 +128,7 @@ type RefusedNewer struct {
 type Broken struct {
 	P       crawl.Partition
 	Attempt uint64
-	Later   bool // the receiver answered: not now
+	Later   bool // the receiver answered: not now; or it was not asked
 	NoCopy  bool // the receiver answered: it does not have that copy
 }
 
