@@ -104,7 +104,6 @@ func (g *Gossip) Start(advertise Address) error {
 	conf.Keyring = g.keys
 	conf.ProbeInterval, conf.ProbeTimeout = probeInterval, probeTimeout
 	conf.GossipInterval, conf.PushPullInterval = gossipInterval, pushPullInterval
-	conf.EnableCompression = false // the packets are small; a cluster that is idle would compress six a second
 	conf.TCPTimeout, conf.DeadNodeReclaimTime = streamTimeout, reclaimAfter
 	to := delegate{g}
 	conf.Delegate, conf.Events, conf.Alive, conf.Merge, conf.Conflict = to, to, to, to, to
