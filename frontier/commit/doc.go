@@ -31,6 +31,12 @@
 // the state, and the entries to be written. Each group that changes a partition raises its
 // sequence number by one; what the group wrote of it is its mutation.
 //
+// # Books
+//
+// The sequence number and the counters of a partition are its books, which change with each mutation. A group that changes
+// several partitions writes their books as one entry, a slot (books.go). What a slot still has that is nowhere else moves
+// under the partitions' own keys before the slot is written anew, within the same transaction.
+//
 // # What it does not do
 //
 // It does not know what a request means: admitting and completing URLs, and what becomes of
