@@ -293,12 +293,27 @@ func (s *simulation) disk(m *simMember, l *life) *simDisk {
 		random: rand.New(rand.NewPCG(s.seed, uint64(numberOf(m.name)<<16+len(m.lives))))}
 }
 
-// copyFiles copies a directory whose owner still writes to it.
+// copyTries is how often a copy begins again; an abandoned process renames a few files at most.
+const copyTries = 100
+
+// copyFiles copies a directory whose owner still writes to it. The abandoned process may close its archive meanwhile, and then a file that was
+// listed by its old name would be in the copy by neither: the copy begins again.
 func copyFiles(from, to string) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+	for range copyTries {
+		err := copyOnce(from, to)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
+		if err := os.RemoveAll(to); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("copy %s: its files are renamed without end", from)
+}
+
+// copyOnce fails with fs.ErrNotExist when a file was renamed or removed before it was read.
+func copyOnce(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -310,9 +325,6 @@ func copyFiles(from, to string) error {
 			return os.MkdirAll(filepath.Join(to, rel), 0o755)
 		}
 		b, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) { // a temporary file that was renamed
-			return nil
-		}
 		if err != nil {
 			return err
 		}
