@@ -186,6 +186,15 @@ func TestRaiseIsBounded(t *testing.T) {
 	if len(bands) != 1+layout.MaxStood || !slices.IsSortedFunc(bands, func(a, b crawl.Band) int { return int(b) - int(a) }) {
 		t.Errorf("bands %v", bands)
 	}
+	at := r.record(raw)
+	once := order.Raise{Host: "h1.p0.test", URL: mustURL(raw), From: layout.QueuePlace{Band: at.Band, Seq: at.Seq}, To: at.Band - 1}
+	r.must(r.do(t.Context(), &commit.Request{Entries: dueEntries, Bytes: dueBytes, Apply: r.in(func(g group) error {
+		pg, err := g.leased(&crawl.Lease{Partition: 0, Epoch: 1})
+		if err == nil && pg.raise(&once) { // whatever who found it believes
+			t.Error("a URL was moved once more")
+		}
+		return err
+	})}))
 	r.check()
 	for _, it := range items { // as they were loaded before
 		l := crawl.Lease{Partition: 0, Epoch: 1, Host: "h1.p0.test", Item: it}
