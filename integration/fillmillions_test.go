@@ -126,7 +126,7 @@ func (r *millions) housekeeping() func() {
 				tick.Stop()
 				return
 			case <-tick.C:
-				collector.Look()
+				collector.Look(true)
 				r.mostMemory = max(r.mostMemory, rssAnon(os.Getpid()))
 			}
 		}

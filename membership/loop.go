@@ -130,7 +130,7 @@ func (l *loop) run(ctx context.Context) error {
 	}
 }
 
-// tick passes one unit of time to the core, after what happened since the last one.
+// tick passes the units of time since the last tick to the core, after what happened meanwhile.
 func (l *loop) tick(ctx context.Context) error {
 	heard, jumped := l.m.leases.look()
 	if jumped {
@@ -151,11 +151,29 @@ func (l *loop) tick(ctx context.Context) error {
 			return err
 		}
 	}
+	units := 1
+	if l.ticked != 0 {
+		units = unitsOf(now - l.ticked)
+	}
 	l.ticked = now
 	if err := l.considerFounding(); err != nil {
 		return err
 	}
-	return l.step(ctx, consensus.Tick{Random: l.m.o.Random()}, nil)
+	for range units {
+		if err := l.step(ctx, consensus.Tick{Random: l.m.o.Random()}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostUnits is how many units of time one tick stands for at most. Ticks of an idle process are up to 300 ms late (node/resources), and the
+// ones that were due meanwhile are dropped. A longer gap is a fault of this process, whose time should not count against the others.
+const mostUnits = 4
+
+// unitsOf is how many units of time have passed since the last tick.
+func unitsOf(gap time.Duration) int {
+	return int(min(max(gap/consensus.TickInterval, 1), mostUnits))
 }
 
 // step passes one event to the core and performs the actions. Messages to the node that

@@ -242,7 +242,6 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 			if len(snap.View.Barred) > barred {
 				n.router.ForgetSent() // what only the forgotten node had is sent again
 			}
-			n.heap.Work()
 			installed, barred = snap.View.Number, len(snap.View.Barred)
 			e.moves.Installed(transfer.ViewFor(n.id, n.members.Self().Boot, snap, n.fences.Take(snap.View.Number)))
 			n.viewChanged(snap)
@@ -251,6 +250,7 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 		case <-ctx.Done():
 			return nil
 		case <-changed:
+			n.heap.Work()
 		case <-n.fences.Told():
 		}
 	}

@@ -86,7 +86,7 @@ func (n *Node) measure(ctx context.Context) error {
 	for {
 		n.report.SampleTotals()
 		n.breadth.Look(n.report.Load())
-		n.heap.Look()
+		n.heap.Look(n.report.Busy(time.Now()))
 		n.lookAround(&around, time.Now())
 		n.lookAtDisk()
 		if err := n.resumeFinished(); err != nil {

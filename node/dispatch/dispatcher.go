@@ -54,6 +54,7 @@ type Dispatcher struct {
 	paused   atomic.Bool
 	stalled  atomic.Bool
 	lookups  atomic.Int64 // requested by the core and not answered yet
+	due      atomic.Int64 // when the core has something to do without a message, in Unix nanoseconds; 0: never
 	halted   atomic.Bool  // since EndAll; set with mu held
 
 	robots  robotsFetches // has a lock of its own
@@ -328,6 +329,12 @@ func (d *Dispatcher) Busy() int { return int(d.busy.Load()) }
 
 // Lookups counts the host names that are being looked up.
 func (d *Dispatcher) Lookups() int { return int(d.lookups.Load()) }
+
+// Due reports whether a host has its turn, or may get one, until then. It is for a caller who looks from time to time.
+func (d *Dispatcher) Due(until time.Time) bool {
+	due := d.due.Load()
+	return due != 0 && due <= until.UnixNano()
+}
 
 // Stalled reports that nothing queued here can be fetched within an hour, as of the last second:
 // only frozen hosts are left, waiting for MayLastTry.

@@ -43,3 +43,29 @@ func TestDelayLowered(t *testing.T) {
 		}
 	})
 }
+
+// TestDue asks when a host has its turn while it waits for its delay, and when none waits.
+func TestDue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		settings := r.settings
+		settings.Delay = time.Minute
+		r.options.Settings = func() *crawl.Settings { return &settings }
+		r.disk.add(0, "h.test", 0, 3)
+		r.start(1)
+		defer r.end()
+		time.Sleep(time.Second)
+		if r.d.Due(time.Now().Add(time.Hour)) {
+			t.Error("a host has its turn within an hour, and none is held")
+		}
+		r.d.Hold(0, 7, time.Time{})
+		time.Sleep(90 * time.Second) // robots.txt, and a page after a minute
+		if r.d.Due(time.Now().Add(20 * time.Second)) {
+			t.Error("the host has its turn within 20 s, and its delay has 30 to go")
+		}
+		if !r.d.Due(time.Now().Add(31 * time.Second)) {
+			t.Error("the host has no turn within 31 s, and its delay has 30 to go")
+		}
+	})
+}

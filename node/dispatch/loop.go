@@ -186,6 +186,11 @@ func (l *loop) turn(now time.Time) {
 	l.act()
 	counts := l.core.Counts()
 	l.d.lookups.Store(int64(l.core.Lookups()))
+	due := int64(0)
+	if at := l.core.NextWake(); !at.IsZero() {
+		due = at.UnixNano()
+	}
+	l.d.due.Store(due)
 	l.d.mu.Lock()
 	l.d.counts = counts
 	l.d.mu.Unlock()

@@ -99,10 +99,13 @@ func (h *Heartbeat) Run(ctx context.Context) error {
 	tick := time.NewTicker(Every)
 	defer tick.Stop()
 	for {
-		req := h.request()
+		var req *peer.RenewRequest // made when there is somebody to tell
 		for _, m := range h.o.Others() {
 			if !h.busy.claim(m.ID) {
 				continue
+			}
+			if req == nil {
+				req = h.request()
 			}
 			wg.Go(func() {
 				defer h.busy.free(m.ID)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"runtime"
+	"time"
 
 	"crawlnode/node/breadth"
 	"crawlnode/node/dispatch"
@@ -9,6 +10,15 @@ import (
 
 // fetching counts the visits of this node's own fetchers: what workers fetch takes none.
 func (r *Reporter) fetching(d *dispatch.Dispatcher) int { return max(d.Busy()-r.Leased().Open, 0) }
+
+// dueWithin is how far ahead a host's turn makes a node busy: two looks, which come each second, and late in an idle process.
+const dueWithin = 2500 * time.Millisecond
+
+// Busy reports whether pages are being fetched, by anybody, or a host has its turn soon.
+func (r *Reporter) Busy(now time.Time) bool {
+	d, _ := r.Node.Engine()
+	return d != nil && (d.Busy() > 0 || d.Due(now.Add(dueWithin)))
+}
 
 // Load is what the number of fetchers follows.
 func (r *Reporter) Load() (l breadth.Load) {

@@ -87,12 +87,12 @@ func NewCollector(memoryBytes int64) *Collector {
 }
 
 // Look adapts the percentage to the live heap of the last collection, and returns memory to the
-// system when the node is idle. It is called once a second. A nil Collector does nothing.
-func (c *Collector) Look() {
+// system when the node is idle; busy: pages are being fetched, or soon. It is called once a second. A nil Collector does nothing.
+func (c *Collector) Look(busy bool) {
 	if c == nil {
 		return
 	}
-	c.latitude.look()
+	c.latitude.look(busy)
 	h, ok := c.read()
 	if !ok {
 		return

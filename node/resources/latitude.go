@@ -8,9 +8,10 @@ import (
 
 const (
 	// looseBy is how late the timers of an idle process may be. The kernel then wakes it once for all that are due
-	// within that time. Nothing that an idle node waits for is shorter than 100 ms, but what follows the end of a member's
-	// connection, which is work; and messages wake it at once.
-	looseBy = 90 * time.Millisecond
+	// within that time. Messages wake an idle process at once. What it waits for by time alone is a second or longer, or is
+	// shorter and may be so late: what follows a change of members, or a fetch under way, is work. Membership counts the units of its
+	// time that are late by so much (membership.mostUnits).
+	looseBy = 300 * time.Millisecond
 	// quietLooks is for how many looks, one each second, there was no work when timers become loose. With work they are
 	// exact: commits and batches wait for milliseconds.
 	quietLooks = 3
@@ -35,8 +36,8 @@ type latitude struct {
 // timers is the latitude of this process, for all nodes in it.
 var timers = latitude{set: setSlack}
 
-// Work tells that a page or a commit is made, or that a member may have gone: from now on timers are exact. It is cheap
-// while they are.
+// Work tells that a page or a commit is made, or that a member may have come or gone: from now on timers are exact. It is
+// cheap while they are.
 func (c *Collector) Work() {
 	if c != nil {
 		c.latitude.work()
@@ -58,8 +59,12 @@ func (l *latitude) work() {
 	}
 }
 
-// look is called once a second.
-func (l *latitude) look() {
+// look is called once a second. busy is work as well: a fetch that is under way, however long ago it began, must end in time when the lease ends,
+// and a host that waits for its delay has its turn in time.
+func (l *latitude) look(busy bool) {
+	if busy {
+		l.work()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.worked.Swap(false) {

@@ -15,7 +15,7 @@ func TestLatitudeFollowsWork(t *testing.T) {
 	}}
 	looks := func(n int) {
 		for range n {
-			l.look()
+			l.look(false)
 		}
 	}
 	step := func(name string, want ...bool) {
@@ -53,9 +53,23 @@ func TestLatitudeRefused(t *testing.T) {
 	t.Parallel()
 	l := latitude{set: func(bool) bool { return false }}
 	for range quietLooks + 2 {
-		l.look()
+		l.look(false)
 	}
 	if l.loose.Load() {
 		t.Error("timers count as loose although the system has refused")
+	}
+}
+
+// A fetch that takes long is work as well: when the lease ends, it must end in time.
+func TestLatitudeOfLongFetch(t *testing.T) {
+	t.Parallel()
+	l := latitude{set: func(bool) bool { return true }}
+	for _, step := range []struct{ busy, loose bool }{{true, false}, {false, true}, {true, false}} {
+		for range quietLooks + 2 {
+			l.look(step.busy)
+		}
+		if l.loose.Load() != step.loose {
+			t.Errorf("fetching is %v, and that timers are loose %v", step.busy, l.loose.Load())
+		}
 	}
 }
