@@ -154,6 +154,23 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// TestDeriveNone clears the outputs that a file names; beside others it is a mistake.
+func TestDeriveNone(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(file, []byte("derive: [pages]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := Input{File: file, Given: map[string]bool{"derive": true}, Flags: Config{Output: Output{Derive: []string{"none"}}}}
+	if c, err := Load(in); err != nil || len(c.Derive) > 0 {
+		t.Errorf("derive %v, %v", c.Derive, err)
+	}
+	in.Flags.Derive = []string{"none", "links"}
+	if _, err := Load(in); err == nil || !strings.Contains(err.Error(), `--derive: "none" is not`) {
+		t.Errorf("none and links: %v", err)
+	}
+}
+
 func TestLoadReportsEverything(t *testing.T) {
 	t.Parallel()
 	file := write(t, "node.yaml", "dealy: 3s\nfetchers: many\nname: a\nname: b\nstore: {a: b}\nlog-level:\nzzzzzzzzzz: 1\n")

@@ -66,6 +66,9 @@ func layer(in Input) (Config, origins, []error) {
 			from[f.name] = origin{OriginFlag, "--" + f.name}
 		}
 	}
+	if len(c.Derive) == 1 && c.Derive[0] == "none" { // the name of the default
+		c.Derive = nil
+	}
 	return c, from, problems
 }
 

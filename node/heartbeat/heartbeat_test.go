@@ -155,6 +155,26 @@ func TestSilentMemberDelaysNoOther(t *testing.T) {
 	})
 }
 
+// TestAloneReportsNothing: a node without others makes no report, and makes one for all of them.
+func TestAloneReportsNothing(t *testing.T) {
+	t.Parallel()
+	for reports, others := range [][]crawl.NodeID{{}, {"b", "c"}} {
+		synctest.Test(t, func(t *testing.T) {
+			made := 0
+			o := beating(&fakeMembers{}, others...)
+			o.Block = func() *crawl.NodeBlock { made++; return &crawl.NodeBlock{} }
+			o.Call = func(context.Context, membership.Member, *peer.RenewRequest) (*peer.RenewReply, error) {
+				return nil, errors.New("no answer")
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 3*Every+Every/2)
+			defer cancel()
+			if err := New(o).Run(ctx); err != nil || made != 4*reports {
+				t.Errorf("with %d others: %d reports, %v", len(others), made, err)
+			}
+		})
+	}
+}
+
 // TestServe takes a heartbeat in, and refuses what is too large or no block.
 func TestServe(t *testing.T) {
 	t.Parallel()
