@@ -250,9 +250,9 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 		case <-ctx.Done():
 			return nil
 		case <-changed:
-			n.heap.Work()
 		case <-n.fences.Told():
 		}
+		n.heap.Work()
 	}
 }
 

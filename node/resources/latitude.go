@@ -8,9 +8,9 @@ import (
 
 const (
 	// looseBy is how late the timers of an idle process may be. The kernel then wakes it once for all that are due
-	// within that time. Messages wake an idle process at once. What it waits for by time alone is a second or longer, or is
-	// shorter and may be so late: what follows a change of members, or a fetch under way, is work. Membership counts the units of its
-	// time that are late by so much (membership.mostUnits).
+	// within that time. Messages wake an idle process at once. What must come in time is work, after which timers are exact:
+	// what follows a change of members, a fetch under way, a host whose turn is near. All else may be so late; membership
+	// counts the units of its time that are (membership.mostUnits).
 	looseBy = 300 * time.Millisecond
 	// quietLooks is for how many looks, one each second, there was no work when timers become loose. With work they are
 	// exact: commits and batches wait for milliseconds.
