@@ -9,63 +9,6 @@ import (
 	"testing"
 )
 
-const (
-	maxFileLines     = 500
-	maxFunctionLines = 80
-	maxPackageLines  = 3000 // without tests and generated code
-)
-
-// longFunctions may exceed the limit of lines, for the reason given.
-var longFunctions = map[string]string{}
-
-// largePackages may exceed the limit of lines: up to how many, and why. The numbers
-// only ever go down.
-var largePackages = map[string]struct {
-	lines int
-	why   string
-}{}
-
-func TestFilesAndFunctionsStaySmall(t *testing.T) {
-	for _, s := range sources(t) {
-		if s.generated() || s.test {
-			continue
-		}
-		if s.lines > maxFileLines {
-			t.Errorf("%s has %d lines, at most %d: split it by what it is about", s.path, s.lines, maxFileLines)
-		}
-		for _, d := range s.file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			from, to := s.fset.Position(f.Pos()), s.fset.Position(f.End())
-			lines := to.Line - from.Line + 1
-			if _, excused := longFunctions[s.dir+"."+f.Name.Name]; lines > maxFunctionLines && !excused {
-				t.Errorf("%s: %s has %d lines, at most %d", from, f.Name.Name, lines, maxFunctionLines)
-			}
-		}
-	}
-}
-
-func TestPackagesStaySmall(t *testing.T) {
-	lines := map[string]int{}
-	for _, s := range sources(t) {
-		if !s.generated() && !s.test {
-			lines[s.dir] += s.lines
-		}
-	}
-	for dir, n := range lines {
-		switch large, ok := largePackages[dir]; {
-		case !ok && n > maxPackageLines:
-			t.Errorf("package %s has %d lines without tests, at most %d: split it by what it is about", dir, n, maxPackageLines)
-		case ok && n > large.lines:
-			t.Errorf("package %s has grown to %d lines, at most %d are excused (%s)", dir, n, large.lines, large.why)
-		case ok && n <= maxPackageLines:
-			t.Errorf("package %s has %d lines: take it out of largePackages", dir, n)
-		}
-	}
-}
-
 // makeVariable is the value of a variable of the Makefile.
 func makeVariable(t *testing.T, name string) string {
 	t.Helper()
