@@ -58,7 +58,7 @@ var (
 	errHeadTooLarge   = errors.New("the head of the answer is larger than the limit")
 	errNothingWritten = errors.New("the kept connection was closed before anything was sent")
 	errNoAnswer       = errors.New("the server closed the connection without an answer")
-	errNoHeadInTime   = timeoutError{"no answer in time (HeadTimeout)"}
+	errNoHeadInTime   = timeoutError{"no answer in time (the limit for the head)"}
 	errNoMemory       = errors.New("cancelled while waiting for memory for a large payload")
 	errSwitching      = errors.New("the server switches protocols without being asked")
 )

@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -103,6 +104,10 @@ type Request struct {
 	UserAgent string
 	MaxBody   int64
 	TLSRecord bool
+	// Timeout and HeadTimeout override those of the Options when set.
+	Timeout, HeadTimeout time.Duration
+	// Cookie is the value of the request's Cookie header; "" sends none.
+	Cookie string
 	// BeforeWrite, if set, is called right before the request's bytes are written, when the
 	// connection is open, and again before they are written to another connection. If it returns an
 	// error the request is not sent, and Do fails with ErrRefused. It must not block.
@@ -223,6 +228,8 @@ type exchange struct {
 	key      connKey
 	head     []byte // of the request
 	maxBody  int64
+	timeout  time.Duration // of the whole fetch
+	headTime time.Duration // of the wait for the head
 	started  time.Time
 	dialled  bool         // a new connection was asked for
 	waited   atomic.Int64 // nanoseconds spent waiting for memory
@@ -234,7 +241,7 @@ type exchange struct {
 
 // deadline is the end of the whole fetch.
 func (x *exchange) deadline() time.Time {
-	return x.started.Add(x.f.o.Timeout + time.Duration(x.waited.Load()))
+	return x.started.Add(x.timeout + time.Duration(x.waited.Load()))
 }
 
 // earned is the time until which a payload that began at from may continue, given the bytes
@@ -274,6 +281,7 @@ func (f *Fetcher) newExchange(ctx context.Context, req *Request) (*exchange, err
 	if req.MaxBody > 0 {
 		x.maxBody = req.MaxBody
 	}
+	x.timeout, x.headTime = cmp.Or(req.Timeout, f.o.Timeout), cmp.Or(req.HeadTimeout, f.o.HeadTimeout)
 	if !plainValue(req.UserAgent) || !plainValue(f.o.UserAgent) {
 		return nil, &Error{Category: Other, Err: errors.New("the user agent has control characters in it")}
 	}

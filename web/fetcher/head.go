@@ -18,13 +18,14 @@ type line struct{ name, value string }
 
 // lines are the header lines of the request except Host. A validator that cannot be sent back
 // unchanged is left out.
-func (x *exchange) lines() [5]line {
+func (x *exchange) lines() [6]line {
 	l := [...]line{
 		{"User-Agent", x.req.UserAgent},
 		{"Accept", "text/html,application/xhtml+xml,*/*;q=0.8"},
 		{"Accept-Encoding", accepted},
 		{"If-None-Match", x.req.ETag},
 		{"If-Modified-Since", x.req.LastModified},
+		{"Cookie", x.req.Cookie},
 	}
 	if l[0].value == "" {
 		l[0].value = x.f.o.UserAgent

@@ -24,7 +24,7 @@ func (x *exchange) http1(c *conn) (resp *Response, keep bool, failure *Error) {
 		}
 	}()
 	now := time.Now()
-	c.nc.SetDeadline(earlier(now.Add(x.f.o.HeadTimeout), x.deadline()))
+	c.nc.SetDeadline(earlier(now.Add(x.headTime), x.deadline()))
 	c.nc.SetWriteDeadline(earlier(now.Add(deliveryLimit), x.deadline()))
 	if x.ctx.Err() != nil { // it may have been cancelled before the lines above
 		return nil, false, x.failed(false, x.ctx.Err())

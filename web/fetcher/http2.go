@@ -63,7 +63,7 @@ func (x *exchange) newWatch() *watch {
 	w := &watch{x: x}
 	w.ctx, w.cancel = context.WithCancelCause(x.ctx)
 	w.timer = time.AfterFunc(time.Hour, w.check) // check uses w.timer, so it must be set before
-	w.timer.Reset(time.Until(earlier(time.Now().Add(x.f.o.HeadTimeout), x.deadline())))
+	w.timer.Reset(time.Until(earlier(time.Now().Add(x.headTime), x.deadline())))
 	return w
 }
 
