@@ -1,5 +1,5 @@
-// Package crawlnode holds the tests that read the tree itself: who imports whom, that
-// every package explains itself, and that functions, files and packages stay small.
+// Package crawlnode holds the tests that read the tree itself: who imports whom, and
+// that every package explains itself.
 package crawlnode
 
 import (
