@@ -121,6 +121,8 @@ type Politeness struct {
 	IPDelay *time.Duration `name:"ip-delay" group:"politeness" placeholder:"DURATION" help:"Minimum gap between two requests to one IP address (default: 200ms, and 0 inside --allow-net)." live:"cluster"`
 	// UserAgent is sent with every request. Empty: see Settings.
 	UserAgent string `name:"user-agent" group:"politeness" placeholder:"STRING" help:"Sent with every request (default: crawlnode/<version> (+<contact>))." live:"cluster"`
+	// RobotsAgent is the product token that site owners address. Empty: that of the user agent.
+	RobotsAgent string `name:"robots-agent" group:"politeness" placeholder:"TOKEN" help:"Group of robots.txt, X-Robots-Tag and meta robots that is obeyed (default: the product token of --user-agent)." live:"cluster"`
 	// Contact is a mail address or a web page about the crawl.
 	Contact string `group:"politeness" placeholder:"MAIL|URL" help:"Contact for site owners; required to crawl anything outside --allow-net." live:"cluster"`
 	// Robots is obey or ignore; ignore applies only to hosts inside AllowNet.

@@ -31,6 +31,7 @@ func (c *Config) Settings(version string) crawl.Settings {
 		Delay:           c.Delay,
 		IPDelay:         c.IPDelay,
 		UserAgent:       c.userAgent(version),
+		RobotsAgent:     c.RobotsAgent,
 		Contact:         c.Contact,
 		RobotsIgnore:    c.Robots == "ignore",
 		TLSRecord:       c.TLSVerify == "record",

@@ -8,7 +8,7 @@ import (
 )
 
 // Unsafe lists the flags in which a change of settings needs the owner's intent: networks that are
-// not public, robots.txt, and the name of the crawler. A changed contact is not unsafe.
+// not public, robots.txt, and the name of the crawler, also to robots.txt. A changed contact is not unsafe.
 func Unsafe(before, after *crawl.Settings) []string {
 	var names []string
 	for _, p := range after.AllowNet {
@@ -22,6 +22,8 @@ func Unsafe(before, after *crawl.Settings) []string {
 	}
 	if a, b := ofSettings(after, ""), ofSettings(before, ""); a.UserAgent != b.UserAgent {
 		names = append(names, "user-agent")
+	} else if a.RobotsAgent != b.RobotsAgent {
+		names = append(names, "robots-agent")
 	}
 	return names
 }

@@ -170,6 +170,9 @@ func (c *Config) validatePoliteness() error {
 	if !printable(c.UserAgent) {
 		add("--user-agent: contains bytes that a header may not have: use plain ASCII")
 	}
+	if c.RobotsAgent != "" && !crawl.IsProductToken(c.RobotsAgent) {
+		add("--robots-agent: %q is no product token: use letters, _ and - only, as in FieldBot", c.RobotsAgent)
+	}
 	if c.Contact != "" && !isContact(c.Contact) {
 		add("--contact: %q is neither a mail address nor a web page: write me@example.org or https://example.org/crawl", c.Contact)
 	}

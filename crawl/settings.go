@@ -1,7 +1,9 @@
 package crawl
 
 import (
+	"cmp"
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -22,6 +24,7 @@ type Settings struct {
 	Delay           time.Duration  `json:"delay"`
 	IPDelay         *time.Duration `json:"ip_delay"` // nil: 200 ms outside AllowNet, 0 inside
 	UserAgent       string         `json:"user_agent"`
+	RobotsAgent     string         `json:"robots_agent,omitempty"` // see Agent; "": the product token of UserAgent
 	Contact         string         `json:"contact"`
 	RobotsIgnore    bool           `json:"robots_ignore"` // only for addresses inside AllowNet
 	TLSRecord       bool           `json:"tls_record"`    // continue with a bad certificate
@@ -42,6 +45,44 @@ type Settings struct {
 	Render           string   `json:"render,omitempty"`
 	RenderMatch      []string `json:"render_match,omitempty"` // patterns as Include has them
 	RenderScreenshot bool     `json:"render_screenshot,omitempty"`
+}
+
+// DefaultAgent is the product token of a user agent that has none.
+const DefaultAgent = "crawlnode"
+
+// Agent is the product token by which robots.txt, X-Robots-Tag headers and robots meta elements
+// address this crawl: RobotsAgent, or else that of the user agent.
+func (s *Settings) Agent() string { return cmp.Or(s.RobotsAgent, ProductToken(s.UserAgent)) }
+
+// ProductToken is the product token of a User-Agent header (RFC 9309, section 2.2.1): its first
+// letters, "_" and "-". A user agent that only claims to be compatible with a browser, as in
+// "Mozilla/5.0 (compatible; FieldBot/1.0; +https://…)", is known by the name behind that word.
+func ProductToken(userAgent string) string {
+	userAgent = strings.TrimSpace(userAgent)
+	if strings.HasPrefix(userAgent, "Mozilla/") {
+		if _, name, ok := strings.Cut(userAgent, "(compatible;"); ok {
+			userAgent = strings.TrimSpace(name)
+		}
+	}
+	end := 0
+	for end < len(userAgent) && isTokenByte(userAgent[end]) {
+		end++
+	}
+	return cmp.Or(userAgent[:end], DefaultAgent)
+}
+
+// IsProductToken reports whether robots.txt can name an agent so (RFC 9309, section 2.2.1).
+func IsProductToken(s string) bool {
+	for i := range len(s) {
+		if !isTokenByte(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isTokenByte(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' || c == '-'
 }
 
 // The modes of Settings.Recrawl.

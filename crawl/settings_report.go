@@ -41,6 +41,7 @@ type SettingsReport struct {
 	Delay            string      `json:"delay"`              // such as 1s
 	IPDelay          *string     `json:"ip_delay"`           // null: 200ms outside allow_net, 0 inside
 	UserAgent        string      `json:"user_agent"`
+	RobotsAgent      string      `json:"robots_agent"` // product token; "": that of user_agent
 	Contact          string      `json:"contact"`
 	Robots           string      `json:"robots"`     // obey or ignore, which applies inside allow_net only
 	TLSVerify        string      `json:"tls_verify"` // strict or record

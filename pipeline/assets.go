@@ -51,7 +51,7 @@ func (f *finds) sheet(resp *fetcher.Response) {
 	if item.Via != crawl.ViaAsset {
 		depth++
 	}
-	_, noFollow := directives(resp)
+	_, noFollow := directives(resp, f.rules.Settings.Agent())
 	refs := css.Refs(resp.Body)
 	f.o.LinksFound += len(refs)
 	for _, ref := range refs {

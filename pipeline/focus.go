@@ -19,7 +19,7 @@ type Focus interface {
 // not, or it fits the topic less than Settings.FocusMin. The links of a seed are always followed: it is
 // where a person begins, and often a list of links that is about no topic itself.
 func (f *finds) follows(resp *fetcher.Response, doc *htmlparse.Document) (ok bool, why crawl.SkipReason) {
-	if _, noFollow := directives(resp); noFollow || doc.NoFollow {
+	if _, noFollow := directives(resp, f.rules.Settings.Agent()); noFollow || doc.NoFollow {
 		return false, crawl.SkipNoFollow
 	}
 	if f.rules.Focus == nil {

@@ -71,7 +71,7 @@ func newBench(t testing.TB, o scope.Options) *bench {
 	}
 	b := &bench{t: t, web: map[string]func(fetcher.Request) (*fetcher.Response, error){}, contexts: map[uint64]context.Context{}}
 	b.rules = Rules{
-		Settings: crawl.Settings{UserAgent: "test", Delay: time.Second},
+		Settings: crawl.Settings{UserAgent: "crawlnode/test", Delay: time.Second},
 		Scope:    sc, Seeds: scope.NewSeeds([]string{sc.EntryOf(url(t, "http://a.test/"))}),
 	}
 	return b

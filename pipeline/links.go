@@ -167,7 +167,7 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 		}
 	}()
 	f.seen[v.Item.URL.String()] = struct{}{} // a link to the page itself is ignored
-	o.NoIndex, _ = directives(resp)
+	o.NoIndex, _ = directives(resp, rules.Settings.Agent())
 	switch ok := resp.Status >= 200 && resp.Status < 300; {
 	case redirects(resp.Status):
 		f.location(resp.Header.Get("Location"))
@@ -349,10 +349,10 @@ func viaOf(l *htmlparse.Link) crawl.Via {
 	return crawl.ViaLink
 }
 
-// directives reads the X-Robots-Tag headers that address every crawler or this one.
-func directives(resp *fetcher.Response) (noIndex, noFollow bool) {
+// directives reads the X-Robots-Tag headers that address every crawler or this one, agent.
+func directives(resp *fetcher.Response, agent string) (noIndex, noFollow bool) {
 	for _, h := range resp.Header["X-Robots-Tag"] {
-		index, follow := htmlparse.HeaderDirectives(h, Agent)
+		index, follow := htmlparse.HeaderDirectives(h, agent)
 		noIndex, noFollow = noIndex || index, noFollow || follow
 	}
 	return noIndex, noFollow

@@ -19,10 +19,6 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Agent is the product token by which robots.txt and robots directives
-// address this crawler.
-const Agent = "crawlnode"
-
 // Source hands out visits. Its methods are called by many workers at once.
 type Source interface {
 	// Next blocks until a host may be requested and gives it to the caller. io.EOF means that no

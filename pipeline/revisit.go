@@ -20,7 +20,7 @@ import (
 // capture, to which its record refers.
 func (w *worker) unchanged(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) error {
 	w.skipped = w.skipped[:0]
-	o.NoIndex, _ = directives(resp)
+	o.NoIndex, _ = directives(resp, rules.Settings.Agent())
 	remark(resp, o)
 	var stored Stored
 	if rules.Settings.Archive {

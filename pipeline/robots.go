@@ -205,7 +205,7 @@ func (c *chase) answered(a crawl.RobotsAnswer) (crawl.Response, crawl.Outcome) {
 	entry := &crawl.Robots{Origin: c.origin, Verdict: crawl.RobotsAllowAll, Status: a.Status, Fetched: a.At, Expires: a.At.Add(robotsLife)}
 	var sitemaps []string
 	if a.Status >= 200 && a.Status < 300 {
-		parsed := robots.Parse(a.Body, Agent)
+		parsed := robots.Parse(a.Body, c.rules.Settings.Agent())
 		sitemaps = parsed.Sitemaps()
 		entry.Verdict, entry.Body = crawl.RobotsRules, compact(a.Body)
 		if d, ok := parsed.CrawlDelay(); ok {
@@ -249,11 +249,12 @@ type parsedRules struct {
 	bytes      int // approximate size of the younger generation
 }
 
-// parsedKey names one answer of one origin.
+// parsedKey names one answer of one origin, read for one agent.
 type parsedKey struct {
 	origin  string
 	fetched int64 // nanoseconds since 1970
 	length  int   // of the body; tells apart two answers of one instant, in tests
+	agent   string
 }
 
 // Bounds of one generation, in answers and in bytes, since hostile files may be large. One answer
@@ -263,8 +264,8 @@ const (
 	maxParsedBytes = 16 << 20
 )
 
-func (c *parsedRules) of(r *crawl.Robots) *robots.Rules {
-	key := parsedKey{r.Origin, r.Fetched.UnixNano(), len(r.Body)}
+func (c *parsedRules) of(r *crawl.Robots, agent string) *robots.Rules {
+	key := parsedKey{r.Origin, r.Fetched.UnixNano(), len(r.Body), agent}
 	c.mu.Lock()
 	rules := c.young[key]
 	if rules == nil {
@@ -276,7 +277,7 @@ func (c *parsedRules) of(r *crawl.Robots) *robots.Rules {
 	if rules != nil {
 		return rules
 	}
-	rules = robots.Parse(r.Body, Agent)
+	rules = robots.Parse(r.Body, agent)
 	c.mu.Lock()
 	c.putLocked(key, rules)
 	c.mu.Unlock()

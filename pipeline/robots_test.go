@@ -198,7 +198,7 @@ func FuzzCompact(f *testing.F) {
 		if len(short) > len(body)+1 {
 			t.Fatalf("%q became longer: %q", body, short)
 		}
-		whole, kept := robots.Parse([]byte(body), Agent), robots.Parse(short, Agent)
+		whole, kept := robots.Parse([]byte(body), crawl.DefaultAgent), robots.Parse(short, crawl.DefaultAgent)
 		d1, ok1 := whole.CrawlDelay()
 		d2, ok2 := kept.CrawlDelay()
 		if whole.Allowed("/"+path) != kept.Allowed("/"+path) || d1 != d2 || ok1 != ok2 {
@@ -211,10 +211,10 @@ func TestParsedRulesAreBounded(t *testing.T) {
 	t.Parallel()
 	var c parsedRules
 	first := &crawl.Robots{Origin: "http://first.test"}
-	kept := c.of(first)
+	kept := c.of(first, crawl.DefaultAgent)
 	for i := range 3*maxParsedRules + 10 {
-		c.of(&crawl.Robots{Origin: fmt.Sprint(i)})
-		if i%100 == 0 && c.of(first) != kept {
+		c.of(&crawl.Robots{Origin: fmt.Sprint(i)}, crawl.DefaultAgent)
+		if i%100 == 0 && c.of(first, crawl.DefaultAgent) != kept {
 			t.Fatal("rules in use were forgotten")
 		}
 	}
@@ -224,7 +224,7 @@ func TestParsedRulesAreBounded(t *testing.T) {
 	// Large files: those in use are parsed again, and not all of them are kept.
 	large := []byte("user-agent: *\n" + strings.Repeat("disallow: /*\n", 30_000))
 	for i := range 60 {
-		c.of(&crawl.Robots{Origin: fmt.Sprint("large", i), Body: large})
+		c.of(&crawl.Robots{Origin: fmt.Sprint("large", i), Body: large}, crawl.DefaultAgent)
 	}
 	sum := 0
 	for _, generation := range []map[parsedKey]*robots.Rules{c.young, c.old} {
@@ -232,7 +232,7 @@ func TestParsedRulesAreBounded(t *testing.T) {
 			sum += r.Size()
 		}
 	}
-	if one := robots.Parse(large, Agent).Size(); sum > 2*(maxParsedBytes+one) || sum < maxParsedBytes {
+	if one := robots.Parse(large, crawl.DefaultAgent).Size(); sum > 2*(maxParsedBytes+one) || sum < maxParsedBytes {
 		t.Errorf("parsed rules of %d MiB are kept, %d a file", sum>>20, one)
 	}
 }

@@ -53,7 +53,7 @@ func (f *finds) sitemapFile(resp *fetcher.Response) {
 // robots.txt or an index names the same file later, it is known and not fetched again. It counts as
 // a page. Feeds are read where pages are visited again, other XML is not.
 func (f *finds) linkedSitemap(resp *fetcher.Response) {
-	_, noFollow := directives(resp)
+	_, noFollow := directives(resp, f.rules.Settings.Agent())
 	sm, _ := sitemap.Parse(resp.Body, resp.ContentType, f.v.Item.URL)
 	switch {
 	case sm.Feed && !f.rules.Settings.Revisits():

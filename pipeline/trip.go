@@ -65,7 +65,7 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 		r, o := w.robots(fetching, v, rules)
 		return w.finish(keep, v, r, o)
 	case obey:
-		if r, o, refused := w.forbidden(v); refused {
+		if r, o, refused := w.forbidden(v, rules); refused {
 			return w.refuse(keep, v, r, o)
 		}
 	}
@@ -154,7 +154,7 @@ func (w *worker) completeVisit(ctx context.Context, v crawl.Visit, o crawl.Outco
 }
 
 // forbidden refuses what robots.txt forbids.
-func (w *worker) forbidden(v crawl.Visit) (r crawl.Response, o crawl.Outcome, refused bool) {
+func (w *worker) forbidden(v crawl.Visit, rules *Rules) (r crawl.Response, o crawl.Outcome, refused bool) {
 	switch v.Robots.Verdict {
 	case crawl.RobotsAllowAll:
 		return r, o, false
@@ -165,7 +165,7 @@ func (w *worker) forbidden(v crawl.Visit) (r crawl.Response, o crawl.Outcome, re
 			Reason: "robots.txt of " + v.Robots.Origin + " could not be read",
 		}, true
 	}
-	allowed, line := w.p.parsed.of(v.Robots).Explain(v.Item.URL.String())
+	allowed, line := w.p.parsed.of(v.Robots, rules.Settings.Agent()).Explain(v.Item.URL.String())
 	if allowed {
 		return r, o, false
 	}

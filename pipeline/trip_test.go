@@ -97,7 +97,7 @@ func TestKinds(t *testing.T) {
 			if archived := len(b.captures) > 0; archived != (c.kind == crawl.Fetched) {
 				t.Errorf("archived: %v", archived)
 			}
-			if b.asked[0].ETag != `"v"` || b.asked[0].UserAgent != "test" || c.status == 304 && (o.ETag != `"v"` || o.LastMod != then) {
+			if b.asked[0].ETag != `"v"` || b.asked[0].UserAgent != "crawlnode/test" || c.status == 304 && (o.ETag != `"v"` || o.LastMod != then) {
 				t.Errorf("request %+v, outcome's tag %q %q", b.asked[0], o.ETag, o.LastMod)
 			}
 		})

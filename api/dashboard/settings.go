@@ -74,6 +74,7 @@ var settingPlans = []settingPlan{
 	{"Politeness", "robots", "ignore applies inside allow-net only.", []string{"obey", "ignore"}},
 	{"Politeness", "contact", "An address for site owners; required outside allow-net.", nil},
 	{"Politeness", "user_agent", "The name that web servers see.", nil},
+	{"Politeness", "robots_agent", "The name that robots.txt, X-Robots-Tag and meta robots have for it. Empty: the first word of user_agent.", nil},
 	{"Network", "tls_verify", "record: continue with a bad certificate and record it.", []string{"strict", "record"}},
 	{"Network", "allow_net", "Private networks that may be crawled, such as 10.0.0.0/8, one per line.", nil},
 }

@@ -8,7 +8,6 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
-	"crawlnode/pipeline"
 	"crawlnode/ring"
 	"crawlnode/scheduler"
 	"crawlnode/web/robots"
@@ -50,7 +49,7 @@ func (i *Inspector) hostAnswer(ctx context.Context, p crawl.Partition, host craw
 	if ok {
 		inMemory = &s
 	}
-	r := hostReport(host, &info, inMemory, time.Now())
+	r := hostReport(host, &info, inMemory, i.o.Documents.Current().Doc.Settings.Agent(), time.Now())
 	if r.Politeness.LastFailure, err = i.o.Dispatcher.LastFailure(ctx, host); err != nil {
 		return answer{}, fmt.Errorf("looking at host %s: %w", host, err)
 	}
@@ -58,8 +57,9 @@ func (i *Inspector) hostAnswer(ctx context.Context, p crawl.Partition, host craw
 	return answer{Host: r}, nil
 }
 
-// hostReport combines the store's data about a host with the dispatcher's, unless that is nil.
-func hostReport(host crawl.Host, info *frontier.HostInfo, inMemory *scheduler.HostSnapshot, now time.Time) *crawl.HostReport {
+// hostReport combines the store's data about a host with the dispatcher's, unless that is nil. agent
+// is the crawl's product token.
+func hostReport(host crawl.Host, info *frontier.HostInfo, inMemory *scheduler.HostSnapshot, agent string, now time.Time) *crawl.HostReport {
 	s := &info.State
 	r := &crawl.HostReport{
 		Host: host, ByBand: info.Queued, Requests: s.Requests, Pages: s.Pages, Suspicious: s.Suspicious,
@@ -67,7 +67,7 @@ func hostReport(host crawl.Host, info *frontier.HostInfo, inMemory *scheduler.Ho
 			CrawlDelaySeconds: s.CrawlDelay.Seconds(), LatencySeconds: s.Latency.Seconds(), BackoffSeconds: s.Backoff.Seconds(),
 			Failures: s.Failures, FrozenUntil: timeOrNil(s.FrozenUntil), HoldUntil: timeOrNil(s.HoldUntil),
 		},
-		Robots: robotsSummaries(info.Robots),
+		Robots: robotsSummaries(info.Robots, agent),
 	}
 	for _, q := range info.Queued {
 		r.Queued += q
@@ -186,24 +186,24 @@ func hostSummary(r *crawl.HostReport, s *crawl.HostState, now time.Time) string 
 // robotsVerdictNames are the values of RobotsSummary.Verdict.
 var robotsVerdictNames = [...]string{crawl.RobotsRules: "rules", crawl.RobotsAllowAll: "allow_all", crawl.RobotsDenyAll: "deny_all"}
 
-func robotsSummaries(entries []*crawl.Robots) []crawl.RobotsSummary {
+func robotsSummaries(entries []*crawl.Robots, agent string) []crawl.RobotsSummary {
 	out := []crawl.RobotsSummary{}
 	for _, e := range entries {
 		out = append(out, crawl.RobotsSummary{
 			Origin: e.Origin, Verdict: robotsVerdictNames[min(int(e.Verdict), len(robotsVerdictNames)-1)], Status: e.Status,
-			FetchedAt: e.Fetched.UTC(), ExpiresAt: e.Expires.UTC(), CrawlDelaySeconds: e.CrawlDelay.Seconds(), Bytes: len(e.Body), BlockedPaths: blockedPaths(e),
+			FetchedAt: e.Fetched.UTC(), ExpiresAt: e.Expires.UTC(), CrawlDelaySeconds: e.CrawlDelay.Seconds(), Bytes: len(e.Body), BlockedPaths: blockedPaths(e, agent),
 		})
 	}
 	return out
 }
 
 // blockedPaths are the patterns that an origin's robots.txt forbids this crawler.
-func blockedPaths(e *crawl.Robots) []string {
+func blockedPaths(e *crawl.Robots, agent string) []string {
 	switch e.Verdict {
 	case crawl.RobotsAllowAll:
 		return []string{}
 	case crawl.RobotsDenyAll:
 		return []string{"/"}
 	}
-	return append([]string{}, robots.Parse(e.Body, pipeline.Agent).Blocked(crawl.MaxBlockedPaths)...)
+	return append([]string{}, robots.Parse(e.Body, agent).Blocked(crawl.MaxBlockedPaths)...)
 }

@@ -44,7 +44,7 @@ func TestHostReport(t *testing.T) {
 		"frozen, and empty": {frontier.HostInfo{State: crawl.HostState{FrozenUntil: later}}, nil, crawl.HostIdle, "nothing is queued, and it is frozen: it failed 0 times", true, true},
 		"failed, and empty": {frontier.HostInfo{State: crawl.HostState{NotBefore: later, Failures: 2}}, nil, crawl.HostIdle, "nothing is queued, and it is held back: it failed 2 times", true, true},
 	} {
-		r := hostReport("a.test", &tc.info, tc.seen, now)
+		r := hostReport("a.test", &tc.info, tc.seen, crawl.DefaultAgent, now)
 		if r.State != tc.state || !strings.Contains(r.Summary, tc.says) || (r.NextAllowedAt != nil) != tc.waits || (r.Politeness.BackoffReason != nil) != tc.backoff {
 			t.Errorf("%s: %s, %q, next %v, %+v", name, r.State, r.Summary, r.NextAllowedAt, r.Politeness)
 		}

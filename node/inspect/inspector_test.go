@@ -16,6 +16,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/node/crawldoc/crawldoctest"
 	"crawlnode/ring"
 	"crawlnode/scheduler"
 	"crawlnode/store/archive"
@@ -39,7 +40,7 @@ type fakeNode struct {
 }
 
 // newCluster makes nodes that can call each other; nodes with names in capitals are silent.
-func newCluster(names ...string) map[string]*fakeNode {
+func newCluster(t testing.TB, names ...string) map[string]*fakeNode {
 	members := map[string]*fakeNode{}
 	for _, name := range names {
 		if name == strings.ToUpper(name) {
@@ -47,7 +48,7 @@ func newCluster(names ...string) map[string]*fakeNode {
 			continue
 		}
 		n := &fakeNode{name: name, members: members}
-		n.Inspector = New(Options{Self: crawl.NodeID(name), Store: n, Dispatcher: n, Archive: fakeArchive{n}, Cluster: n, Peers: fakePeers{n},
+		n.Inspector = New(Options{Self: crawl.NodeID(name), Store: n, Dispatcher: n, Archive: fakeArchive{n}, Cluster: n, Peers: fakePeers{n}, Documents: crawldoctest.NewStore(t, crawl.NodeID(name)),
 			Audit: func(limit int) ([]crawl.AuditEntry, error) { return n.changes[:min(limit, len(n.changes))], nil }, Partitions: n.held})
 		members[name] = n
 	}
@@ -198,7 +199,7 @@ func (n *fakeNode) held(context.Context) ([]crawl.PartitionReport, error) {
 // TestRingOfAll checks that all nodes show the same partitions, and none of a silent member.
 func TestRingOfAll(t *testing.T) {
 	t.Parallel()
-	nodes := newCluster("a", "b", "C")
+	nodes := newCluster(t, "a", "b", "C")
 	nodes["a"].host, nodes["b"].host = "x.test", "z.test"
 	places := map[crawl.Partition]crawl.NodeID{ring.PartitionOf("x.test", partitions): "a", ring.PartitionOf("z.test", partitions): "b"}
 	if len(places) != 2 {
@@ -222,7 +223,7 @@ func TestRingOfAll(t *testing.T) {
 // the problem when none does.
 func TestHostOfAnyHolder(t *testing.T) {
 	t.Parallel()
-	nodes := newCluster("a", "b")
+	nodes := newCluster(t, "a", "b")
 	nodes["b"].host, nodes["b"].queued = "x.test", 5
 	for name, n := range nodes {
 		r, err := n.Inspector.Host(t.Context(), "X.test")
@@ -244,7 +245,7 @@ func TestHostOfAnyHolder(t *testing.T) {
 func TestMovingPartition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		nodes := newCluster("a", "b")
+		nodes := newCluster(t, "a", "b")
 		asked := time.Now()
 		if _, err := nodes["a"].Inspector.Host(t.Context(), "x.test"); err == nil || !strings.Contains(err.Error(), "no member reports to hold") {
 			t.Errorf("nobody holds it: %v", err)
@@ -262,7 +263,7 @@ func TestMovingPartition(t *testing.T) {
 // TestServe checks a member's answers to invalid questions.
 func TestServe(t *testing.T) {
 	t.Parallel()
-	n := newCluster("a")["a"]
+	n := newCluster(t, "a")["a"]
 	for question, want := range map[string]codes.Code{
 		`{`:                      codes.InvalidArgument,
 		`{}`:                     codes.InvalidArgument,
@@ -282,7 +283,7 @@ func TestServe(t *testing.T) {
 // named.
 func TestHostsOfAll(t *testing.T) {
 	t.Parallel()
-	nodes := newCluster("a", "b", "C")
+	nodes := newCluster(t, "a", "b", "C")
 	nodes["a"].host, nodes["a"].queued = "x.test", 5
 	nodes["b"].host, nodes["b"].queued = "y.test", 7
 	for range 2 {
@@ -304,7 +305,7 @@ func TestHostsOfAll(t *testing.T) {
 // members are named.
 func TestAuditOfAll(t *testing.T) {
 	t.Parallel()
-	nodes := newCluster("a", "b", "C")
+	nodes := newCluster(t, "a", "b", "C")
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	entry := func(i int) crawl.AuditEntry {
 		return crawl.AuditEntry{At: began.Add(time.Duration(i) * time.Second), What: fmt.Sprint(i)}
@@ -338,7 +339,7 @@ func canonical(t *testing.T, s string) urlnorm.URL {
 // that a record which no member has is not found.
 func TestExport(t *testing.T) {
 	t.Parallel()
-	nodes := newCluster("a", "b")
+	nodes := newCluster(t, "a", "b")
 	nodes["a"].lines, nodes["b"].lines = "a 1\nc 3\n", "b 2\nc 3\n"
 	var out strings.Builder
 	if err := nodes["a"].Inspector.WriteIndex(t.Context(), &out); err != nil || out.String() != "a 1\nb 2\nc 3\n" {

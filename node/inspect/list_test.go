@@ -104,7 +104,7 @@ func TestListOfAll(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for range 20 {
-		nodes := newCluster("a", "b", "c")
+		nodes := newCluster(t, "a", "b", "c")
 		holders := []*fakeNode{nodes["a"], nodes["b"], nodes["c"]}
 		want := fillPartitions(holders, rng)
 		move := func() {
@@ -131,7 +131,7 @@ func TestListOfAll(t *testing.T) {
 // the place from which it is missing, and the list goes on behind it.
 func TestListNamesWhatItLacks(t *testing.T) {
 	t.Parallel()
-	nodes := newCluster("a", "b")
+	nodes := newCluster(t, "a", "b")
 	all := fillPartitions([]*fakeNode{nodes["a"], nodes["b"]}, rand.New(rand.NewPCG(1, 1)))
 	lost := nodes["b"].urls[3]
 	delete(nodes["b"].urls, 3)

@@ -8,7 +8,6 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
-	"crawlnode/pipeline"
 	"crawlnode/ring"
 	"crawlnode/web/robots"
 	"crawlnode/web/urlnorm"
@@ -95,7 +94,7 @@ func (i *Inspector) urlAnswer(p crawl.Partition, canonical string, info frontier
 	if err != nil {
 		return answer{}, err
 	}
-	r := robotsReport(u, info.Robots, i.o.Documents.Current().Doc.Settings.RobotsIgnore)
+	r := robotsReport(u, info.Robots, &i.o.Documents.Current().Doc.Settings)
 	a := answer{Robots: &r, Spent: info.State.Suspicious >= int64(i.o.Store.SuspiciousPerHost())}
 	if ok {
 		if err := i.o.Store.Refer(p, &rec); err != nil {
@@ -142,9 +141,9 @@ func (i *Inspector) recordReport(rec *crawl.Record) *crawl.RecordReport {
 
 // robotsReport is the verdict of the stored robots.txt of u's origin. An expired entry still
 // counts: it was obeyed last.
-func robotsReport(u urlnorm.URL, entries []*crawl.Robots, ignored bool) crawl.RobotsReport {
+func robotsReport(u urlnorm.URL, entries []*crawl.Robots, s *crawl.Settings) crawl.RobotsReport {
 	r := crawl.RobotsReport{Verdict: crawl.RobotsSaysUnknown, Origin: u.Origin(), Rule: "robots.txt of this origin was not read yet; it is read before the first page"}
-	if ignored {
+	if s.RobotsIgnore {
 		r.Rule = crawl.RobotsIgnored
 	}
 	for _, e := range entries {
@@ -165,15 +164,15 @@ func robotsReport(u urlnorm.URL, entries []*crawl.Robots, ignored bool) crawl.Ro
 		case crawl.RobotsDenyAll:
 			r.Verdict, r.Rule = crawl.RobotsSaysUnreachable, "robots.txt is unavailable, so nothing is fetched"
 		default:
-			r.Verdict, r.Rule = robotsVerdict(e.Body, u)
+			r.Verdict, r.Rule = robotsVerdict(e.Body, u, s.Agent())
 		}
 	}
 	return r
 }
 
 // robotsVerdict applies the rules of a robots.txt.
-func robotsVerdict(body []byte, u urlnorm.URL) (verdict, rule string) {
-	allowed, line := robots.Parse(body, pipeline.Agent).Explain(u.String())
+func robotsVerdict(body []byte, u urlnorm.URL, agent string) (verdict, rule string) {
+	allowed, line := robots.Parse(body, agent).Explain(u.String())
 	if line == "" {
 		line = "no line matches, so it is allowed"
 	}

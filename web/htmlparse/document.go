@@ -1,6 +1,7 @@
 package htmlparse
 
 import (
+	"cmp"
 	"strings"
 
 	"crawlnode/web/urlnorm"
@@ -117,6 +118,8 @@ type Document struct {
 
 // Options request content that not all callers need.
 type Options struct {
+	// Agent is the product token by which robots meta elements address the caller; "" is crawlnode.
+	Agent string
 	// Anchors requests the texts of links.
 	Anchors bool
 	// Memory, when not nil, is used up for Links and Text of the document.
@@ -141,12 +144,12 @@ func Parse(body []byte, contentType string, base urlnorm.URL) Document {
 // ParseWith is Parse with options.
 func ParseWith(o Options, body []byte, contentType string, base urlnorm.URL) Document {
 	enc, name, body := decode(body, contentType)
-	p := parser{doc: Document{Base: base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, scan: scanner{page: body, xml: isXML(contentType)}, memory: o.Memory}
+	p := parser{agent: cmp.Or(o.Agent, defaultAgent), doc: Document{Base: base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, scan: scanner{page: body, xml: isXML(contentType)}, memory: o.Memory}
 	p.run()
 	if p.lateBase {
 		// The base element came after the first reference but applies to all of them (HTML
 		// Standard, section 2.4.3). This is rare enough to parse twice.
-		q := parser{doc: Document{Base: p.doc.Base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, baseSeen: true, scan: scanner{page: body, xml: p.scan.xml}}
+		q := parser{agent: p.agent, doc: Document{Base: p.doc.Base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, baseSeen: true, scan: scanner{page: body, xml: p.scan.xml}}
 		q.run()
 		return q.doc
 	}

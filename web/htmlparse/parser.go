@@ -12,13 +12,13 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// agent is the name by which a page may address this crawler: the product token of its robots.txt
-// groups.
-const agent = "crawlnode"
+// defaultAgent is the name by which a page may address this crawler when Options has none.
+const defaultAgent = "crawlnode"
 
 // parser is the state of one pass over a page.
 type parser struct {
 	doc           Document
+	agent         string // Options.Agent
 	scan          scanner
 	queryEncoding encoding.Encoding // of the page, when queries are to be written in it; else nil
 	baseSeen      bool              // a base element with an address was found, valid or not

@@ -260,7 +260,7 @@ func (p *parser) meta() {
 		if p.doc.Lang == "" {
 			p.doc.Lang = clean(a.get(attrContent), maxLang)
 		}
-	case equalFold(a.get(attrName), "robots"), equalFold(a.get(attrName), agent):
+	case equalFold(a.get(attrName), "robots"), equalFold(a.get(attrName), p.agent):
 		// Directives for this crawler by name add to those for all.
 		noIndex, noFollow := directives(string(a.get(attrContent)))
 		p.doc.NoIndex = p.doc.NoIndex || noIndex
