@@ -17,11 +17,11 @@ GOTESTSUM         := gotest.tools/gotestsum@v1.13.0
 GOVULNCHECK       := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 PROTOC_GEN_GO     := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GRPC   := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
-# What the integration tests need from the system: a web server, a name server, network namespaces, four real sites, a browser, shells, a checker of
+# What the integration tests need from the system: a web server, a name server, network namespaces, four real sites, a browser, shells, curl, a checker of
 # manual pages, containers. Node, for another reader of WARC files and the schemas of Kubernetes, may come from elsewhere. Of prometheus only promtool
 # is used, of systemd only systemd-analyze.
 DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc prometheus systemd \
-                     chromium fonts-liberation zsh fish mandoc podman runc netavark aardvark-dns
+                     chromium curl fonts-liberation zsh fish mandoc podman runc netavark aardvark-dns
 
 # Packages without goroutines, channels and locks (TestNoRaceHasNone): the race detector would find nothing, and cost several times the time.
 NORACE := . ./api/client ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairshare ./focus ./frontier/layout ./handoff/machine ./handoff/wire ./importance ./importance/pagerank ./membership/consensus \
