@@ -36,7 +36,7 @@ var table = []rule{
 		"a leaf: it must be usable, testable and readable alone",
 	},
 	{
-		[]string{"web/htmlparse", "web/sitemap", "web/fetcher", "web/scope", "web/normalize", "crawl"}, []string{"web/urlnorm"},
+		[]string{"web/htmlparse", "web/sitemap", "web/fetcher", "web/scope", "web/normalize", "web/cookies", "crawl"}, []string{"web/urlnorm"},
 		"a leaf that speaks of canonical URLs, and urlnorm is the only maker of those",
 	},
 	{

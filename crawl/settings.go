@@ -45,7 +45,17 @@ type Settings struct {
 	Render           string   `json:"render,omitempty"`
 	RenderMatch      []string `json:"render_match,omitempty"` // patterns as Include has them
 	RenderScreenshot bool     `json:"render_screenshot,omitempty"`
+	Cookies          string   `json:"cookies,omitempty"` // "", which is CookiesVisit, or one of the modes
 }
+
+// The modes of Settings.Cookies.
+const (
+	CookiesOff   = "off"
+	CookiesVisit = "visit" // those set by a redirect go with that page's redirects, and end with the page
+)
+
+// VisitCookies reports whether cookies that a redirect sets go with the page's redirects.
+func (s *Settings) VisitCookies() bool { return s.Cookies != CookiesOff }
 
 // DefaultAgent is the product token of a user agent that has none.
 const DefaultAgent = "crawlnode"

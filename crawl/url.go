@@ -29,7 +29,14 @@ type Target struct {
 	// Anchor is the text of the link that led to it, for the index; "": it has none, or nothing is indexed. At most MaxAnchor
 	// bytes count.
 	Anchor string
+	// Cookies are those that the redirects which led to it have set, in the form of package
+	// web/cookies; "": none. Its host is theirs, so they never leave the host's partition.
+	Cookies string
 }
+
+// CookieCheck reports whether the URL is to be fetched once more with cookies if its last answer was a redirect:
+// sites that want cookies set them in one, and lead back to the page that was asked for.
+func (t *Target) CookieCheck() bool { return t.Cookies != "" }
 
 // Source is the host, without its port, of the page on which the target was found; "" when there is none.
 func (t *Target) Source() string {
@@ -79,6 +86,8 @@ type Item struct {
 	NotBefore time.Time
 	// ETag and LastModified are the validators of an earlier fetch, or "".
 	ETag, LastModified string
+	// Cookies are those of the Target.
+	Cookies string
 	// Revisit says that the URL was done and became due.
 	Revisit bool
 }

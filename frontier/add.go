@@ -12,6 +12,7 @@ import (
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/places"
+	"crawlnode/frontier/result"
 	"crawlnode/frontier/texts"
 	"crawlnode/web/urlnorm"
 )
@@ -86,7 +87,7 @@ func (g group) admit(home part, urls []crawl.Routed, out []Admission) {
 	for i := range keys {
 		t := &urls[i].Target
 		// What a person names is rare, and has to be looked at: see lowerDepth.
-		if out[i] != NotHolder && (t.Again || t.Via.Named() || !t.Claimed.IsZero() || !g.f.w.Cache.Has(keys[i]) || t.Anchor != "" && !g.f.w.Cache.Has(texts.Vote(keys[i], t))) {
+		if out[i] != NotHolder && (t.Again || t.CookieCheck() || t.Via.Named() || !t.Claimed.IsZero() || !g.f.w.Cache.Has(keys[i]) || t.Anchor != "" && !g.f.w.Cache.Has(texts.Vote(keys[i], t))) {
 			out[i] = Added // or what is found out below
 			fresh++
 		}
@@ -254,7 +255,8 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 		if found.rec.State == crawl.Queued && t.Depth < found.rec.Depth {
 			pg.lowerDepth(t, c.fp, &found)
 		}
-		if !t.Again || found.rec.State == crawl.Queued {
+		again := t.Again || t.CookieCheck() && redirected(&found.rec.Record)
+		if !again || found.rec.State == crawl.Queued {
 			pg.claim(t, c.fp.Probe(found.probe), &found)
 			return Known
 		}
@@ -297,6 +299,11 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 	return Added
 }
 
+// redirected reports whether the last answer of a URL was a redirect.
+func redirected(rec *crawl.Record) bool {
+	return rec.State == crawl.Done && rec.Status/100 == 3 && rec.Status != result.NotModified
+}
+
 // anchor keeps the text of a link for the index.
 func (pg part) anchor(t *crawl.Target, c *candidate, probe uint64) {
 	if t.Anchor != "" {
@@ -330,8 +337,8 @@ func (pg part) requeue(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
 	rec := found.rec.Record
 	pg.withdraw(host, fp.Probe(found.probe), &rec)
 	etag, modified := rec.ETag, rec.LastModified
-	if rec.DepthCut && t.Depth < rec.Depth {
-		etag, modified = "", "" // an answer 304 would not bring the links that are wanted now
+	if rec.DepthCut && t.Depth < rec.Depth || t.CookieCheck() {
+		etag, modified = "", "" // an answer 304 would not bring the links, or the page, that are wanted now
 	}
 	rec.Item = itemOf(t)
 	if t.OnlyKnown() {
@@ -345,5 +352,5 @@ func (pg part) requeue(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
 }
 
 func itemOf(t *crawl.Target) crawl.Item {
-	return crawl.Item{URL: t.URL, Band: min(t.Band, crawl.Bands-1), Depth: t.Depth, Hops: t.Hops, Via: t.Via}
+	return crawl.Item{URL: t.URL, Band: min(t.Band, crawl.Bands-1), Depth: t.Depth, Hops: t.Hops, Via: t.Via, Cookies: t.Cookies}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/web/cookies"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/scope"
@@ -131,6 +132,9 @@ type finds struct {
 	// topic is the page's score and anchor the text of the current link, with Rules.Focus.
 	topic  float64
 	anchor string
+	// cookies are those that the request had to choose from, and setCookies what a redirect adds.
+	cookies    cookies.Jar
+	setCookies []string
 }
 
 // read adds to o what the answer leads to: the target of a redirect, or the links of a page or
@@ -170,6 +174,8 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	o.NoIndex, _ = directives(resp, rules.Settings.Agent())
 	switch ok := resp.Status >= 200 && resp.Status < 300; {
 	case redirects(resp.Status):
+		f.cookies = cookiesOf(&v, rules)
+		f.setCookies = resp.Header["Set-Cookie"]
 		f.location(resp.Header.Get("Location"))
 	case !ok:
 	case kindOf(resp) == sheetMedia:
@@ -196,6 +202,9 @@ func (f *finds) location(ref string) {
 	if err != nil {
 		f.o.Skipped[invalidBy(err)]++
 		return
+	}
+	if to == f.v.Item.URL && (f.redirectCookies(to) == "" || f.v.Item.Hops >= maxHops) {
+		f.o.Reason = joined(f.o.Reason, redirectsToItself)
 	}
 	f.redirect(to)
 }
@@ -228,6 +237,10 @@ func (f *finds) redirect(to urlnorm.URL) {
 	if item.Via == crawl.ViaAsset && f.rules.Settings.Assets {
 		f.asset(to, item.Depth, t.Hops)
 		return
+	}
+	t.Cookies = string(f.redirectCookies(to))
+	if to == item.URL && t.CookieCheck() {
+		delete(f.seen, to.String()) // with other cookies it is another request
 	}
 	if !f.first(to) {
 		return

@@ -186,7 +186,9 @@ func (w *worker) page(keep, fetching context.Context, takeBack context.CancelCau
 		return w.noPlace(keep, v, pause)
 	}
 	at := time.Now()
-	resp, err := w.p.o.Fetcher.Do(fetching, w.request(v.Item.URL, v, rules))
+	req := w.request(v.Item.URL, v, rules)
+	req.Cookie = cookiesOf(&v, rules).Header(v.Item.URL, at)
+	resp, err := w.p.o.Fetcher.Do(fetching, req)
 	if err != nil {
 		leave(place)
 		r, o := failure(err, v.Host, at)

@@ -66,13 +66,13 @@ func TestWakeNeverTooEarly(t *testing.T) {
 func TestValuesSurvive(t *testing.T) {
 	t.Parallel()
 	u := canonical("https://[::1]:8443/a%20b?q=1")
-	item := crawl.Item{URL: u, Band: 3, Seq: 1 << 40, Depth: 5, Hops: 2, Via: crawl.ViaSitemap, Attempts: 2, NotBefore: noon, ETag: "e", LastModified: "m", Revisit: true}
+	item := crawl.Item{URL: u, Band: 3, Seq: 1 << 40, Depth: 5, Hops: 2, Via: crawl.ViaSitemap, Attempts: 2, NotBefore: noon, ETag: "e", LastModified: "m", Cookies: "k=1; Path=/", Revisit: true}
 	got, err := DecodeItem(HostOf(u), item.Band, item.Seq, EncodeQueued(&item, true, 2))
 	if err != nil || got != item {
 		t.Errorf("item %+v came back as %+v, %v", item, got, err)
 	}
 	rec := crawl.Record{Item: item, State: crawl.Failed, Status: 503, FetchedAt: noon, Reason: "no", Digest: [20]byte{9}, Archive: archived}
-	rec.NotBefore, rec.Revisit = time.Time{}, false // they stand in the queue entry
+	rec.NotBefore, rec.Revisit, rec.Cookies = time.Time{}, false, "" // they stand in the queue entry
 	rec.Visits, rec.VisitedAt, rec.CheckAt, rec.DepthCut = "visits", noon, noon.Add(time.Hour), true
 	s, err := DecodeRecord(EncodeRecord(&rec))
 	if err != nil || !s.Is(u) {

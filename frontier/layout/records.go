@@ -21,6 +21,7 @@ const (
 	linkClaimed                // outbox: a time follows, Target.Claimed
 	queueScored                // the base of its score follows
 	queueMoved                 // the places where it stood before follow
+	queueCookies               // Item.Cookies follow
 
 	// Bits that the other kind of entry has a meaning for: more of them would take a byte of each entry.
 	queueFrom = linkAgain  // the page on which the URL was found follows
@@ -33,7 +34,7 @@ const (
 //
 //	version, u flags, byte via, u depth, u hops, u attempts, u probe,
 //	[time not before], [str etag, str last-modified], [byte base],
-//	[u places, for each: u band, u number], [str referrer], rest URL behind the host
+//	[u places, for each: u band, u number], [str referrer], [str cookies], rest URL behind the host
 type QueueEntry struct {
 	HTTPS, Refetch bool
 	Probe          uint64 // which fingerprint of the URL names its record, see probe
@@ -77,11 +78,11 @@ func EncodeQueued(it *crawl.Item, refetch bool, probe uint64) []byte {
 func (q *QueueEntry) Encode() []byte {
 	it := &q.Item
 	rest := behindHost(it.URL)
-	w := newEncoder(len(rest) + 16 + len(it.ETag) + len(it.LastModified) + 8*len(q.Stood) + len(q.Referrer))
+	w := newEncoder(len(rest) + 16 + len(it.ETag) + len(it.LastModified) + 8*len(q.Stood) + len(q.Referrer) + len(it.Cookies))
 	flags := FlagIf(isHTTPS(it.URL), queueHTTPS) | FlagIf(q.Refetch, queueRefetch) |
 		FlagIf(!it.NotBefore.IsZero(), queueNotBefore) | FlagIf(it.Revisit, queueRevisit) |
 		FlagIf(it.ETag != "" || it.LastModified != "", queueValidator) |
-		FlagIf(q.Scored, queueScored) | FlagIf(len(q.Stood) > 0, queueMoved) | FlagIf(len(q.Referrer) > 0, queueFrom)
+		FlagIf(q.Scored, queueScored) | FlagIf(len(q.Stood) > 0, queueMoved) | FlagIf(len(q.Referrer) > 0, queueFrom) | FlagIf(it.Cookies != "", queueCookies)
 	w.u(flags)
 	w.byte(byte(it.Via))
 	w.n(it.Depth)
@@ -107,6 +108,9 @@ func (q *QueueEntry) Encode() []byte {
 	}
 	if len(q.Referrer) > 0 {
 		w.str(string(q.Referrer))
+	}
+	if it.Cookies != "" {
+		w.str(it.Cookies)
 	}
 	w.rest(rest)
 	return w.b
@@ -143,6 +147,9 @@ func (q *QueueEntry) decode(b []byte) error {
 	}
 	if flags&queueFrom != 0 {
 		q.Referrer = r.referrer()
+	}
+	if flags&queueCookies != 0 {
+		q.Item.Cookies = r.str()
 	}
 	q.Rest = r.rest()
 	return r.end("queue entry")

@@ -132,7 +132,8 @@ type Response struct {
 	Header     http.Header
 	RemoteAddr netip.Addr
 	TLS        *TLSInfo // nil for plain HTTP
-	// RequestHead and ResponseHead are the heads as sent and received: lines ended by CR LF, with
+	// RequestHead and ResponseHead are the heads as sent and received, but for the value of Cookie,
+	// which is <redacted>: lines ended by CR LF, with
 	// the empty line. ResponseHead has no Transfer-Encoding lines, as RawBody has no transfer
 	// coding, and bytes that could forge a line are blanked. An HTTP/2 exchange is written as the
 	// equivalent HTTP/1.1 one.
@@ -348,7 +349,7 @@ func (x *exchange) on(c *conn) (*Response, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.Started, resp.RemoteAddr, resp.TLS, resp.RequestHead = x.started, x.key.addr, c.tls, x.head
+	resp.Started, resp.RemoteAddr, resp.TLS, resp.RequestHead = x.started, x.key.addr, c.tls, x.archivedHead()
 	if derr := x.decode(resp); derr != nil {
 		return nil, derr
 	}

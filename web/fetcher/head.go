@@ -47,6 +47,14 @@ func (x *exchange) lines() [6]line {
 // host is the value of the Host header.
 func (x *exchange) host() string { return authority(x.req.URL.Scheme(), x.req.URL.Origin()) }
 
+// archivedHead is the request as the archive keeps it: what the cookies say is nobody's to read.
+func (x *exchange) archivedHead() []byte {
+	if x.req.Cookie == "" {
+		return x.head
+	}
+	return bytes.Replace(x.head, []byte("\r\nCookie: "+x.req.Cookie+"\r\n"), []byte("\r\nCookie: <redacted>\r\n"), 1)
+}
+
 // requestHead writes the request.
 func (x *exchange) requestHead() ([]byte, error) {
 	u := x.req.URL

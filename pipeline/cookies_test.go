@@ -1,0 +1,58 @@
+package pipeline
+
+import (
+	"strings"
+	"testing"
+
+	"crawlnode/crawl"
+	"crawlnode/web/scope"
+)
+
+// TestCookiesOfRedirects: cookies go with a page's redirects on its own host, and a redirect to
+// the page itself is followed when they change the request.
+func TestCookiesOfRedirects(t *testing.T) {
+	t.Parallel()
+	const page = "http://a.test/p"
+	for name, tc := range map[string]struct {
+		mode    string
+		had     string // cookies of the item
+		hops    int
+		header  string
+		sent    string // the Cookie header of the request
+		target  string // "": none
+		carries string // cookies of the target
+		reason  string
+	}{
+		"to itself, with a cookie":       {header: "Location: /p\nSet-Cookie: k=1; Path=/", target: page, carries: "k=1; Path=/"},
+		"to itself, cookies off":         {mode: crawl.CookiesOff, header: "Location: /p\nSet-Cookie: k=1", reason: redirectsToItself},
+		"to itself, without":             {header: "Location: /p", reason: redirectsToItself},
+		"to itself, the same once more":  {had: "k=1; Path=/", sent: "k=1", header: "Location: /p\nSet-Cookie: k=1; Path=/", reason: redirectsToItself},
+		"to itself, another value":       {had: "k=1; Path=/", sent: "k=1", header: "Location: /p\nSet-Cookie: k=2; Path=/", target: page, carries: "k=2; Path=/"},
+		"to itself, a cookie of no path": {header: "Location: /p\nSet-Cookie: k=1; Path=/other", reason: redirectsToItself},
+		"to itself, for ever":            {hops: maxHops, header: "Location: /p\nSet-Cookie: k=1; Path=/", reason: redirectsToItself},
+		"elsewhere on the host":          {header: "Location: /q\nSet-Cookie: k=1; Path=/", target: "http://a.test/q", carries: "k=1; Path=/"},
+		"two of them":                    {had: "k=1; Path=/", sent: "k=1", header: "Location: /q\nSet-Cookie: l=2; Path=/", target: "http://a.test/q", carries: "k=1; Path=/\nl=2; Path=/"},
+		"elsewhere, cookies off":         {mode: crawl.CookiesOff, header: "Location: /q\nSet-Cookie: k=1", target: "http://a.test/q"},
+		"another host":                   {header: "Location: http://b.test/\nSet-Cookie: k=1; Domain=test", target: "http://b.test/"},
+		"a host below":                   {had: "k=1; Path=/", sent: "k=1", header: "Location: http://www.a.test/\nSet-Cookie: l=1; Domain=a.test", target: "http://www.a.test/"},
+	} {
+		b := newBench(t, scope.Options{Mode: scope.Any})
+		b.rules.Settings.Cookies = tc.mode
+		b.serve(page, 302, tc.header, "")
+		b.visit(page, func(v *crawl.Visit) { v.Item.Cookies, v.Item.Hops = tc.had, tc.hops })
+		_, o := b.one()
+		if got := b.asked[0].Cookie; got != tc.sent {
+			t.Errorf("%s: sent %q, want %q", name, got, tc.sent)
+		}
+		if !strings.Contains(o.Reason, tc.reason) || tc.reason == "" && o.Reason != "" {
+			t.Errorf("%s: reason %q, want %q", name, o.Reason, tc.reason)
+		}
+		var target, carries string
+		if len(o.Targets) > 0 {
+			target, carries = o.Targets[0].URL.String(), o.Targets[0].Cookies
+		}
+		if target != tc.target || carries != tc.carries {
+			t.Errorf("%s: leads to %q with %q, want %q with %q", name, target, carries, tc.target, tc.carries)
+		}
+	}
+}
