@@ -69,5 +69,5 @@ func (f *finds) skip(u urlnorm.URL, via crawl.Via, reason crawl.SkipReason) {
 
 // options says what is read of pages beyond what the crawl itself needs.
 func (f *finds) options() htmlparse.Options {
-	return htmlparse.Options{Agent: f.rules.Settings.Agent(), Memory: f.memory, Anchors: f.rules.Focus != nil || f.rules.Settings.Index || f.deriver != nil && f.deriver.Anchors()}
+	return htmlparse.Options{Agent: f.rules.Settings.Agent(), Now: f.o.FetchedAt, Memory: f.memory, Anchors: f.rules.Focus != nil || f.rules.Settings.Index || f.deriver != nil && f.deriver.Anchors()}
 }

@@ -364,11 +364,7 @@ func viaOf(l *htmlparse.Link) crawl.Via {
 
 // directives reads the X-Robots-Tag headers that address every crawler or this one, agent.
 func directives(resp *fetcher.Response, agent string) (noIndex, noFollow bool) {
-	for _, h := range resp.Header["X-Robots-Tag"] {
-		index, follow := htmlparse.HeaderDirectives(h, agent)
-		noIndex, noFollow = noIndex || index, noFollow || follow
-	}
-	return noIndex, noFollow
+	return htmlparse.RobotsHeader(resp.Header["X-Robots-Tag"], agent, resp.Started)
 }
 
 // link takes one link of a page. Links that a reader would follow are queued; parts of the page

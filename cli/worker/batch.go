@@ -128,17 +128,13 @@ func (b *batch) visit(ctx context.Context, leased *crawl.LeasedURL) crawl.Worker
 
 // readPage takes the links of a page, unless it asks that they are not followed.
 func readPage(resp *fetcher.Response, u urlnorm.URL, r *crawl.WorkerResult) {
-	doc := htmlparse.Parse(resp.Body, resp.ContentType, u)
+	doc := htmlparse.ParseWith(htmlparse.Options{Now: resp.Started}, resp.Body, resp.ContentType, u)
 	if of, _ := simhash.Fingerprint(doc.Text); of != 0 {
 		r.Simhash = crawl.Simhash(strconv.FormatUint(of, 16))
 	}
 	r.LinksFound = doc.LinksFound
-	noFollow := doc.NoFollow
-	for _, h := range resp.Header["X-Robots-Tag"] {
-		_, no := htmlparse.HeaderDirectives(h, agent)
-		noFollow = noFollow || no
-	}
-	if noFollow {
+	_, noFollow := htmlparse.RobotsHeader(resp.Header["X-Robots-Tag"], agent, resp.Started)
+	if noFollow || doc.NoFollow {
 		return
 	}
 	for i := range doc.Links {

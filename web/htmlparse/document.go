@@ -3,6 +3,7 @@ package htmlparse
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"crawlnode/web/urlnorm"
 )
@@ -122,6 +123,9 @@ type Options struct {
 	Agent string
 	// Anchors requests the texts of links.
 	Anchors bool
+	// Now is the time by which a meta element's unavailable_after is judged. Without it, each such
+	// time is to come.
+	Now time.Time
 	// Memory, when not nil, is used up for Links and Text of the document.
 	Memory *Memory
 }
@@ -145,11 +149,13 @@ func Parse(body []byte, contentType string, base urlnorm.URL) Document {
 func ParseWith(o Options, body []byte, contentType string, base urlnorm.URL) Document {
 	enc, name, body := decode(body, contentType)
 	p := parser{agent: cmp.Or(o.Agent, defaultAgent), doc: Document{Base: base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, scan: scanner{page: body, xml: isXML(contentType)}, memory: o.Memory}
+	p.robots.now = o.Now
 	p.run()
 	if p.lateBase {
 		// The base element came after the first reference but applies to all of them (HTML
 		// Standard, section 2.4.3). This is rare enough to parse twice.
 		q := parser{agent: p.agent, doc: Document{Base: p.doc.Base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, baseSeen: true, scan: scanner{page: body, xml: p.scan.xml}}
+		q.robots.now = o.Now
 		q.run()
 		return q.doc
 	}

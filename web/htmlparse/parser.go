@@ -21,6 +21,7 @@ type parser struct {
 	agent         string // Options.Agent
 	scan          scanner
 	queryEncoding encoding.Encoding // of the page, when queries are to be written in it; else nil
+	robots        directives        // of the page's meta elements
 	baseSeen      bool              // a base element with an address was found, valid or not
 	lateBase      bool              // it came after references to which it should have applied
 	noscript      bool              // inside noscript or noframes

@@ -262,9 +262,8 @@ func (p *parser) meta() {
 		}
 	case equalFold(a.get(attrName), "robots"), equalFold(a.get(attrName), p.agent):
 		// Directives for this crawler by name add to those for all.
-		noIndex, noFollow := directives(string(a.get(attrContent)))
-		p.doc.NoIndex = p.doc.NoIndex || noIndex
-		p.doc.NoFollow = p.doc.NoFollow || noFollow
+		p.robots.read(string(a.get(attrContent)))
+		p.doc.NoIndex, p.doc.NoFollow = p.robots.noIndex, p.robots.noFollow
 	case equalFold(a.get(attrName), "description"):
 		if p.doc.Description == "" {
 			p.doc.Description = clean(a.get(attrContent), maxDescription)
