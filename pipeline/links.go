@@ -189,7 +189,31 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	case kindOf(resp) == xmlMedia, kindOf(resp) == feedMedia && rules.Settings.Revisits():
 		f.linkedSitemap(resp)
 	}
+	if resp.Status >= 200 && resp.Status < 300 {
+		f.refresh(resp, doc)
+	}
 	return doc
+}
+
+// refresh takes the target of a Refresh header, which does what a meta refresh does, whatever the
+// answer is otherwise (HTML Standard, section 7.5.1). Of several lines the first counts. doc is nil
+// for an answer that is no page.
+func (f *finds) refresh(resp *fetcher.Response, doc *htmlparse.Document) {
+	ref := htmlparse.RefreshHeader(resp.Header.Get("Refresh"))
+	if ref == "" {
+		return
+	}
+	f.o.LinksFound++
+	to, err := f.v.Item.URL.Resolve(ref)
+	_, noFollow := directives(resp)
+	switch {
+	case err != nil:
+		f.o.Skipped[invalidBy(err)]++
+	case noFollow, doc != nil && doc.NoFollow:
+		f.skip(to, crawl.ViaRedirect, crawl.SkipNoFollow)
+	default:
+		f.redirect(to)
+	}
 }
 
 // location takes the Location of a redirect as a link.

@@ -122,6 +122,8 @@ func (b *batch) visit(ctx context.Context, leased *crawl.LeasedURL) crawl.Worker
 		}
 	case resp.Status == http.StatusOK && (resp.MediaType == "text/html" || resp.MediaType == "application/xhtml+xml"):
 		readPage(resp, u, &r)
+	default:
+		refresh(resp, u, &r, false)
 	}
 	return r
 }
@@ -134,6 +136,7 @@ func readPage(resp *fetcher.Response, u urlnorm.URL, r *crawl.WorkerResult) {
 	}
 	r.LinksFound = doc.LinksFound
 	_, noFollow := htmlparse.RobotsHeader(resp.Header["X-Robots-Tag"], agent, resp.Started)
+	refresh(resp, u, r, doc.NoFollow)
 	if noFollow || doc.NoFollow {
 		return
 	}
@@ -141,5 +144,20 @@ func readPage(resp *fetcher.Response, u urlnorm.URL, r *crawl.WorkerResult) {
 		if l := &doc.Links[i]; !l.Asset() {
 			r.Links = append(r.Links, l.URL.String())
 		}
+	}
+}
+
+// refresh takes the target of a Refresh header of a delivered answer as the crawl itself does.
+func refresh(resp *fetcher.Response, u urlnorm.URL, r *crawl.WorkerResult, noFollow bool) {
+	ref := htmlparse.RefreshHeader(resp.Header.Get("Refresh"))
+	if ref == "" || resp.Status < 200 || resp.Status > 299 {
+		return
+	}
+	r.LinksFound++
+	if _, no := htmlparse.RobotsHeader(resp.Header["X-Robots-Tag"], agent, resp.Started); no || noFollow {
+		return
+	}
+	if to, err := u.Resolve(ref); err == nil {
+		r.Links = append(r.Links, to.String())
 	}
 }

@@ -3,6 +3,7 @@ package htmlparse
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 )
 
 const spaces = " \t\r\n\f"
@@ -47,9 +48,20 @@ func behindDescriptors(set []byte) []byte {
 	return nil
 }
 
-// refreshURL returns the address in a meta refresh's content, or nil when it
-// has none or the content is malformed (HTML Standard, section 4.2.5.3, the
-// shared declarative refresh steps).
+// RefreshHeader returns the address in the value of a Refresh header, "" when there is none, which
+// means the page itself, or the value is malformed. Each byte is a character: the HTML Standard
+// decodes the header isomorphically.
+func RefreshHeader(value string) string {
+	b := make([]byte, 0, len(value))
+	for i := range len(value) {
+		b = utf8.AppendRune(b, rune(value[i]))
+	}
+	return string(refreshURL(b))
+}
+
+// refreshURL returns the address in the content of a meta refresh or of a Refresh header, empty when
+// it has none or the content is malformed (HTML Standard, section 4.2.5.3, the shared declarative
+// refresh steps).
 func refreshURL(content []byte) []byte {
 	s := bytes.TrimLeft(content, spaces)
 	rest := bytes.TrimLeft(s, "0123456789.")
