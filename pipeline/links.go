@@ -205,7 +205,7 @@ func (f *finds) refresh(resp *fetcher.Response, doc *htmlparse.Document) {
 	}
 	f.o.LinksFound++
 	to, err := f.v.Item.URL.Resolve(ref)
-	_, noFollow := directives(resp)
+	_, noFollow := directives(resp, f.rules.Settings.Agent())
 	switch {
 	case err != nil:
 		f.o.Skipped[invalidBy(err)]++

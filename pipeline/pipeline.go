@@ -161,7 +161,9 @@ type Pipeline struct {
 	// pages a second and double the latency of /status.
 	backlog *backlog
 	parked  *parked
-	busy    atomic.Int64
+	// sitemaps is as full as there are large sitemaps read and stored now: see sitemapTurn.
+	sitemaps chan struct{}
+	busy     atomic.Int64
 	// memories has the memory of parsed pages that were kept: no more than the garbage collector finds in use.
 	memories sync.Pool // of *htmlparse.Memory
 
@@ -177,6 +179,7 @@ func New(o Options) *Pipeline {
 	return &Pipeline{
 		o: o, backlog: newBacklog(backlogPerProcessor*runtime.GOMAXPROCS(0), max(runtime.GOMAXPROCS(0)-1, 1)),
 		memories: sync.Pool{New: func() any { return &htmlparse.Memory{} }}, parked: newParked(),
+		sitemaps: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 }
 

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"time"
 
 	"crawlnode/crawl"
@@ -40,9 +41,36 @@ func sitemapPriority(e *sitemap.Entry, host string, now time.Time) float64 {
 	return min(max(p, 0), 1)
 }
 
-// sitemapFile takes the entries of a sitemap file. The readable part of a broken file counts.
+// sitemapBytes is the least limit of the payload of a sitemap file: one byte more than the protocol
+// allows, so that the parser can tell a file that is too large from one that ends there.
+const sitemapBytes = sitemap.MaxBytes + 1
+
+// largeSitemap is the size from which few sitemaps are read at a time. A packed one may have any.
+const largeSitemap = 1 << 20
+
+// sitemapTurn waits for the right to read a sitemap whose entries may take much memory: as many are
+// read and stored at a time as there are processors. end must be called when the visit is complete.
+func (w *worker) sitemapTurn(v *crawl.Visit, resp *fetcher.Response) (end func()) {
+	if v.Item.Via != crawl.ViaSitemapFile || len(resp.Body) < largeSitemap && !sitemap.Packed(resp.Body) {
+		return func() {}
+	}
+	w.p.sitemaps <- struct{}{}
+	return func() { <-w.p.sitemaps }
+}
+
+// parseSitemap reads a sitemap, of which the fetch may have only a part. The readable part of a
+// broken file counts.
+func (f *finds) parseSitemap(resp *fetcher.Response) (sitemap.Sitemap, error) {
+	parse := sitemap.Parse
+	if resp.Truncated || resp.DecodeErr != nil {
+		parse = sitemap.ParsePart
+	}
+	return parse(resp.Body, resp.ContentType, f.v.Item.URL)
+}
+
+// sitemapFile takes the entries of a sitemap file.
 func (f *finds) sitemapFile(resp *fetcher.Response) {
-	sm, err := sitemap.Parse(resp.Body, resp.ContentType, f.v.Item.URL)
+	sm, err := f.parseSitemap(resp)
 	if err != nil {
 		f.o.Reason = "sitemap: " + err.Error()
 	}
@@ -54,7 +82,10 @@ func (f *finds) sitemapFile(resp *fetcher.Response) {
 // a page. Feeds are read where pages are visited again, other XML is not.
 func (f *finds) linkedSitemap(resp *fetcher.Response) {
 	_, noFollow := directives(resp, f.rules.Settings.Agent())
-	sm, _ := sitemap.Parse(resp.Body, resp.ContentType, f.v.Item.URL)
+	sm, err := f.parseSitemap(resp)
+	if len(sm.Entries) > 0 && (errors.Is(err, sitemap.ErrCut) || errors.Is(err, sitemap.ErrTooLarge)) {
+		f.o.Reason = "sitemap: " + err.Error() // other XML is no broken sitemap
+	}
 	switch {
 	case sm.Feed && !f.rules.Settings.Revisits():
 	case noFollow:

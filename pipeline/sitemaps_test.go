@@ -2,11 +2,13 @@ package pipeline
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/web/fetcher"
 	"crawlnode/web/scope"
 	"crawlnode/web/sitemap"
 )
@@ -155,5 +157,67 @@ func TestUsualSitemap(t *testing.T) {
 		if strings.Join(got, " ") != c.want || o.Skipped != c.skipped {
 			t.Errorf("%q: %q, skipped %v; want %q, %v", c.named, got, o.Skipped, c.want, c.skipped)
 		}
+	}
+}
+
+// TestCutSitemap has sitemaps of which the fetch got only a part. Their whole entries are queued, and
+// the reason names the cut, not the file.
+func TestCutSitemap(t *testing.T) {
+	t.Parallel()
+	file := func(v *crawl.Visit) { v.Item.Via = crawl.ViaSitemapFile }
+	page := func(*crawl.Visit) {}
+	const set, index = "<urlset><url><loc>http://a.test/x</loc></url><url><loc>http://a.test/lo",
+		"<sitemapindex><sitemap><loc>http://a.test/x</loc></sitemap><sitemap><loc>http://a.test/lo"
+	for name, c := range map[string]struct {
+		body string
+		as   func(*crawl.Visit)
+		how  func(*fetcher.Response)
+	}{
+		"limit":          {set, file, func(r *fetcher.Response) { r.Truncated = true }},
+		"broken packing": {set, file, func(r *fetcher.Response) { r.DecodeErr = io.ErrUnexpectedEOF }},
+		"index":          {index, file, func(r *fetcher.Response) { r.Truncated = true }},
+		"list":           {"http://a.test/x\nhttp://a.test/lo", file, func(r *fetcher.Response) { r.Truncated = true }},
+		"linked":         {set, page, func(r *fetcher.Response) { r.Truncated = true }},
+		"linked index":   {index, page, func(r *fetcher.Response) { r.Truncated = true }},
+	} {
+		b := newBench(t, scope.Options{})
+		b.web["http://a.test/sitemap.xml"] = func(fetcher.Request) (*fetcher.Response, error) {
+			resp := answer(200, "Content-Type: text/xml", c.body)
+			c.how(resp)
+			return resp, nil
+		}
+		b.visit("http://a.test/sitemap.xml", c.as)
+		_, o := b.one()
+		if len(o.Targets) != 1 || o.Targets[0].URL.String() != "http://a.test/x" ||
+			!strings.Contains(o.Reason, "cut off") || strings.Contains(o.Reason, "malformed") {
+			t.Errorf("%s: %q, %q", name, targets(o.Targets), o.Reason)
+		}
+	}
+}
+
+// TestSitemapBodyLimit checks that the limit of pages does not bound sitemap files.
+func TestSitemapBodyLimit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		via           crawl.Via
+		maxBody, want int64
+	}{
+		{crawl.ViaSitemapFile, 10 << 20, sitemap.MaxBytes + 1},
+		{crawl.ViaSitemapFile, 1 << 10, sitemap.MaxBytes + 1},
+		{crawl.ViaSitemapFile, 100 << 20, 100 << 20},
+		{crawl.ViaLink, 10 << 20, 10 << 20},
+		{crawl.ViaSeed, 1 << 10, 1 << 10},
+		{crawl.ViaSitemap, 10 << 20, 10 << 20},
+	} {
+		b := newBench(t, scope.Options{})
+		b.rules.Settings.MaxBody = c.maxBody
+		b.web["http://a.test/sitemap.xml"] = func(r fetcher.Request) (*fetcher.Response, error) {
+			if r.MaxBody != c.want {
+				t.Errorf("%v with --max-body %d: at most %d bytes, want %d", c.via, c.maxBody, r.MaxBody, c.want)
+			}
+			return answer(200, "Content-Type: text/xml", "<urlset/>"), nil
+		}
+		b.visit("http://a.test/sitemap.xml", func(v *crawl.Visit) { v.Item.Via = c.via })
+		b.one()
 	}
 }

@@ -212,6 +212,7 @@ func (w *worker) page(keep, fetching context.Context, takeBack context.CancelCau
 	if o.Kind != crawl.Fetched {
 		return w.completeVisit(keep, v, o)
 	}
+	defer w.sitemapTurn(&v, resp)()
 	return w.closeVisit(keep, v, w.keep(keep, v, resp, rules, &o), &o)
 }
 
@@ -280,6 +281,9 @@ func (w *worker) request(u urlnorm.URL, v crawl.Visit, rules *Rules) fetcher.Req
 	}
 	if u == v.Item.URL {
 		r.ETag, r.LastModified = v.Item.ETag, v.Item.LastModified
+	}
+	if v.Item.Via == crawl.ViaSitemapFile { // no page: the limit of its kind is the protocol's
+		r.MaxBody = max(r.MaxBody, sitemapBytes)
 	}
 	return r
 }

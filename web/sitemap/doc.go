@@ -8,9 +8,8 @@
 // are [MaxBytes] after decoding, [MaxEntries], [MaxEntryBytes], and a number of addresses and times
 // that could not be read, which cost more than good ones. The parser gets only tags, text and CDATA
 // sections of XML, each within a bound. Comments, processing instructions and document types are
-// skipped: bound. Comments, processing instructions and document types are stepped over: no
-// external types and entities, XInclude or style sheets are followed. a file names (external types
-// and entities, XInclude, style sheets) is followed.
+// stepped over: no external types and entities, XInclude or style sheets are followed.
+// [ParsePart] reads what is there of a file that was cut off on its way.
 //
 // The package judges nothing. Entries of other hosts are returned as well, and
 // the caller bounds how deep indexes nest, or name themselves.

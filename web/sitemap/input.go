@@ -17,14 +17,18 @@ import (
 	"golang.org/x/text/transform"
 )
 
+const gzipMagic = "\x1f\x8b\x08"
+
+// Packed reports whether a file is gzipped.
+func Packed(body []byte) bool { return bytes.HasPrefix(body, []byte(gzipMagic)) }
+
 // decompress returns a reader of body, unpacked when it is gzip, even twice: a file that is
 // compressed on the server may be compressed again for transfer. The reader fails with ErrTooLarge
 // beyond MaxBytes.
 func decompress(body []byte) (*bufio.Reader, error) {
 	r := bufio.NewReader(bytes.NewReader(body))
 	for range 2 {
-		magic, _ := r.Peek(3)
-		if !bytes.Equal(magic, []byte("\x1f\x8b\x08")) {
+		if magic, _ := r.Peek(len(gzipMagic)); !Packed(magic) {
 			break
 		}
 		unpacked, err := gzip.NewReader(r)

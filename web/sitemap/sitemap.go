@@ -15,7 +15,7 @@ import (
 const (
 	MaxBytes      = 50 << 20 // after decompression
 	MaxEntries    = 50_000
-	MaxEntryBytes = 16 << 20 // of all entries' URLs together
+	MaxEntryBytes = MaxBytes // of all entries' URLs together: references to a long host could be more
 
 	maxDepth   = 64              // of XML elements
 	maxUseless = 20_000          // addresses that could not be read, a long one counting for several; each can cost as much as ten good ones
@@ -34,6 +34,8 @@ var (
 	ErrTooLarge = errors.New("more than a sitemap may hold")
 	// ErrBroken: the file is malformed or cut off.
 	ErrBroken = errors.New("malformed sitemap")
+	// ErrCut: the answer ended before the file did (ParsePart).
+	ErrCut = errors.New("the answer was cut off")
 )
 
 // Sitemap is the content of a file.
@@ -59,13 +61,26 @@ type Entry struct {
 // Parse parses a file that was served from at with the given Content-Type ("" is allowed; only its
 // charset is used). Errors match one of the classes above.
 func Parse(body []byte, contentType string, at urlnorm.URL) (Sitemap, error) {
-	p := parser{at: at}
+	return parse(&parser{at: at}, body, contentType)
+}
+
+// ParsePart is Parse for the beginning of a file: the connection broke, or a limit of the fetch cut
+// the answer. What cannot be known to be whole, such as the last line of a list, is left out. The
+// error is ErrCut where it would be ErrBroken.
+func ParsePart(body []byte, contentType string, at urlnorm.URL) (Sitemap, error) {
+	return parse(&parser{at: at, part: true}, body, contentType)
+}
+
+func parse(p *parser, body []byte, contentType string) (Sitemap, error) {
 	r, err := decompress(body)
 	if err == nil {
 		err = p.read(decodeText(r, contentType))
 	}
+	if p.part && (err == nil || errors.Is(err, ErrBroken)) {
+		err = fmt.Errorf("%w: %d entries are read, the rest is missing", ErrCut, len(p.out.Entries))
+	}
 	if err != nil {
-		err = fmt.Errorf("sitemap %s: %w", at, err)
+		err = fmt.Errorf("sitemap %s: %w", p.at, err)
 	}
 	return p.out, err
 }
@@ -73,6 +88,7 @@ func Parse(body []byte, contentType string, at urlnorm.URL) (Sitemap, error) {
 // parser collects the entries of one file.
 type parser struct {
 	at       urlnorm.URL
+	part     bool // the file was cut off where the body ends
 	out      Sitemap
 	urlBytes int
 	unread   int // counts calls of useless
@@ -110,13 +126,14 @@ func (p *parser) readText(r *bufio.Reader) error {
 		for errors.Is(err, bufio.ErrBufferFull) { // far beyond any URL
 			line, err = nil, skipLine(r)
 		}
-		if text := trim(string(line)); text != "" {
+		whole := err == nil || errors.Is(err, io.EOF) && !p.part
+		if text := trim(string(line)); text != "" && whole {
 			if err := p.textLine(text); err != nil {
 				return err
 			}
 		}
 		switch {
-		case errors.Is(err, io.EOF) && len(p.out.Entries) == 0:
+		case errors.Is(err, io.EOF) && len(p.out.Entries) == 0 && !p.part:
 			return ErrFormat
 		case errors.Is(err, io.EOF):
 			return nil
