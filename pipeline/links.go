@@ -82,11 +82,12 @@ func redirects(status int) bool {
 type mediaKind uint8
 
 const (
-	otherMedia mediaKind = iota
-	pageMedia            // HTML and XHTML
-	xmlMedia             // may be a sitemap that a page links to
-	sheetMedia           // a style sheet
-	feedMedia            // RSS or Atom
+	otherMedia   mediaKind = iota
+	pageMedia              // HTML, and XML with elements of XHTML
+	drawingMedia           // SVG, whose hyperlinks are followed
+	xmlMedia               // may be a sitemap that a page links to
+	sheetMedia             // a style sheet
+	feedMedia              // RSS or Atom
 )
 
 // kindOf reads the media type. A header that carries no information is treated as absent (MIME
@@ -98,9 +99,17 @@ func kindOf(resp *fetcher.Response) mediaKind {
 	case "", "unknown/unknown", "application/unknown", "*/*":
 		media, _, _ = strings.Cut(http.DetectContentType(resp.Body), ";")
 	}
-	switch media {
-	case "text/html", "application/xhtml+xml":
+	contentType := resp.ContentType // with its charset
+	if !strings.Contains(strings.ToLower(contentType), media) {
+		contentType = media // as it was sniffed
+	}
+	switch {
+	case htmlparse.IsPage(contentType, resp.Body):
 		return pageMedia
+	case htmlparse.IsDrawing(contentType, resp.Body):
+		return drawingMedia
+	}
+	switch media {
 	case "text/xml", "application/xml":
 		return xmlMedia
 	case "text/css":
@@ -186,6 +195,8 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	case kindOf(resp) == pageMedia:
 		f.memory, _ = w.p.memories.Get().(*htmlparse.Memory)
 		doc = f.page(resp)
+	case kindOf(resp) == drawingMedia:
+		f.page(resp) // a picture with links: no document to index or derive from
 	case kindOf(resp) == xmlMedia, kindOf(resp) == feedMedia && rules.Settings.Revisits():
 		f.linkedSitemap(resp)
 	}

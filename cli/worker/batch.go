@@ -120,12 +120,20 @@ func (b *batch) visit(ctx context.Context, leased *crawl.LeasedURL) crawl.Worker
 		if to := resp.Header.Get("Location"); to != "" {
 			r.Links = []string{to}
 		}
-	case resp.Status == http.StatusOK && (resp.MediaType == "text/html" || resp.MediaType == "application/xhtml+xml"):
+	case resp.Status == http.StatusOK && htmlparse.IsPage(typeOf(resp), resp.Body):
 		readPage(resp, u, &r)
 	default:
 		refresh(resp, u, &r, false)
 	}
 	return r
+}
+
+// typeOf is the Content-Type of an answer, or what its payload was found to be.
+func typeOf(resp *fetcher.Response) string {
+	if resp.ContentType == "" {
+		return resp.MediaType
+	}
+	return resp.ContentType
 }
 
 // readPage takes the links of a page, unless it asks that they are not followed.

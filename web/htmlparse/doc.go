@@ -23,6 +23,9 @@
 // without JavaScript. Form targets and addresses in social-media metadata are not links, and
 // neither is a tag that the end of the page cuts off.
 //
+// In XML, elements are those of HTML, SVG and MathML by their namespace, whatever
+// their prefix is; IsPage tells whether a document has any of HTML.
+//
 // Encodings are those of the Encoding Standard, detected as browsers do. So neither
 // UTF-7 nor UTF-32 is read, and without a declaration valid UTF-8 is read as UTF-8
 // and everything else as windows-1252.

@@ -2,7 +2,6 @@ package htmlparse
 
 import (
 	"cmp"
-	"strings"
 	"time"
 
 	"crawlnode/web/urlnorm"
@@ -148,23 +147,16 @@ func Parse(body []byte, contentType string, base urlnorm.URL) Document {
 // ParseWith is Parse with options.
 func ParseWith(o Options, body []byte, contentType string, base urlnorm.URL) Document {
 	enc, name, body := decode(body, contentType)
-	p := parser{agent: cmp.Or(o.Agent, defaultAgent), doc: Document{Base: base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, scan: scanner{page: body, xml: isXML(contentType)}, memory: o.Memory}
+	p := parser{agent: cmp.Or(o.Agent, defaultAgent), doc: Document{Base: base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, scan: newScanner(body, contentType), memory: o.Memory}
 	p.robots.now = o.Now
 	p.run()
 	if p.lateBase {
 		// The base element came after the first reference but applies to all of them (HTML
 		// Standard, section 2.4.3). This is rare enough to parse twice.
-		q := parser{agent: p.agent, doc: Document{Base: p.doc.Base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, baseSeen: true, scan: scanner{page: body, xml: p.scan.xml}}
+		q := parser{agent: p.agent, doc: Document{Base: p.doc.Base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, baseSeen: true, scan: newScanner(body, contentType)}
 		q.robots.now = o.Now
 		q.run()
 		return q.doc
 	}
 	return p.doc
-}
-
-// isXML reports whether a page was served as XHTML, where "<script/>" has no
-// content.
-func isXML(contentType string) bool {
-	media, _, _ := strings.Cut(contentType, ";")
-	return strings.HasSuffix(strings.ToLower(strings.TrimSpace(media)), "xml")
 }

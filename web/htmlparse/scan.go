@@ -24,10 +24,13 @@ type scanner struct {
 	page []byte
 	at   int  // offset of the first byte that was not read
 	xml  bool // CDATA sections are what they are in XML
+	// names resolves the names of an XML document; nil for HTML.
+	names *namespaces
 
 	// The last text and name are kept as offsets: slices would cost a write barrier for each token
 	// while the garbage collector marks.
 	from, to int // of a textToken
+	nameAt   int // where the name of a tag begins, as it is written
 	nameLen  int // of a tag, and longer than nameBuf when the name is
 	// cut and selfClosing are known once attribute has reported false.
 	cut         bool // the page ended within the tag, which is then ignored
@@ -58,10 +61,14 @@ func (s *scanner) next() kind {
 		}
 		switch c := rest[1]; {
 		case isLetter(c):
-			s.tagName(s.at + len("<"))
+			if s.tagName(s.at + len("<")); s.names != nil {
+				s.resolveStart(s.nameAt)
+			}
 			return startTag
 		case c == '/' && isLetter(rest[2]):
-			s.tagName(s.at + len("</"))
+			if s.tagName(s.at + len("</")); s.names != nil {
+				s.resolveEnd(s.nameAt)
+			}
 			return endTag
 		default:
 			s.at += markupLen(rest, s.xml)
@@ -140,7 +147,7 @@ func (s *scanner) tagName(start int) {
 		}
 		i++
 	}
-	s.at, s.nameLen = i, i-start
+	s.at, s.nameAt, s.nameLen = i, start, i-start
 }
 
 // attribute reads the next attribute of the current tag: its name as written,
@@ -219,6 +226,9 @@ func isRaw(name []byte) bool {
 func (s *scanner) content(name string) []byte {
 	b := s.page[s.at:]
 	n := len(b)
+	if s.names != nil && bytes.IndexByte(s.names.written, ':') >= 0 {
+		name = string(s.names.written) // the end tag has the prefix of the start tag
+	}
 	switch name {
 	case "script":
 		n = scriptLen(b)

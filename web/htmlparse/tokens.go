@@ -26,7 +26,7 @@ type Tokens struct {
 
 // NewTokens begins a page, which was served with the given Content-Type header.
 func NewTokens(page []byte, contentType string) *Tokens {
-	return &Tokens{scan: scanner{page: page, xml: isXML(contentType)}}
+	return &Tokens{scan: newScanner(page, contentType)}
 }
 
 // Next goes to the next token. What was not read of the last one is skipped, also a tag that the end of the page cuts off.
