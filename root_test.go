@@ -32,12 +32,16 @@ type rule struct {
 // the project is forbidden to it.
 var table = []rule{
 	{
-		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "ticks", "clusterkey", "simweb", "store/files", "fairshare", "scheduler/timers", "api/urlfrontier/wire", "importance/pagerank", "web/css", "node/fanout", "node/resources", "recrawl/estimate", "recrawl/claims", "focus", "web/render", "web/render/decide", "store/deflate"}, nil,
+		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "ticks", "clusterkey", "simweb", "store/files", "fairshare", "scheduler/timers", "api/urlfrontier/wire", "importance/pagerank", "web/css", "web/mime", "node/fanout", "node/resources", "recrawl/estimate", "recrawl/claims", "focus", "web/render", "web/render/decide", "store/deflate"}, nil,
 		"a leaf: it must be usable, testable and readable alone",
 	},
 	{
-		[]string{"web/htmlparse", "web/sitemap", "web/fetcher", "web/scope", "web/normalize", "web/cookies", "crawl"}, []string{"web/urlnorm"},
+		[]string{"web/htmlparse", "web/sitemap", "web/scope", "web/normalize", "web/cookies", "crawl"}, []string{"web/urlnorm"},
 		"a leaf that speaks of canonical URLs, and urlnorm is the only maker of those",
+	},
+	{
+		[]string{"web/fetcher"}, []string{"web/mime", "web/urlnorm"},
+		"it fetches canonical URLs, and says of which type an answer is",
 	},
 	{
 		[]string{"web/rewrite"}, []string{"web/css", "web/htmlparse", "web/urlnorm"},

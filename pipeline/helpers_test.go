@@ -14,6 +14,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/web/fetcher"
+	"crawlnode/web/mime"
 	"crawlnode/web/scope"
 	"crawlnode/web/urlnorm"
 )
@@ -134,13 +135,13 @@ func answer(status int, header, body string) *fetcher.Response {
 	for _, line := range splitLines(header) {
 		h.Add(line[0], line[1])
 	}
-	ct := h.Get("Content-Type")
-	if ct == "" {
-		ct = "text/html"
+	if h.Get("Content-Type") == "" {
+		h.Set("Content-Type", "text/html")
 	}
+	media := mime.Of(h, []byte(body))
 	return &fetcher.Response{
 		Status: status, Header: h, Body: []byte(body), RawBody: []byte(body), WireBytes: int64(len(body)),
-		ContentType: ct, MediaType: ct, Started: time.Now(), Took: 10 * time.Millisecond,
+		ContentType: media.String(), MediaType: media.Essence, Started: time.Now(), Took: 10 * time.Millisecond,
 		RequestHead: []byte("GET"), ResponseHead: []byte("HTTP"), RemoteAddr: netip.MustParseAddr("127.0.0.1"),
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"crawlnode/crawl"
@@ -90,26 +89,16 @@ const (
 	feedMedia              // RSS or Atom
 )
 
-// kindOf reads the media type. A header that carries no information is treated as absent (MIME
-// Sniffing Standard, section 7): the payload decides then. Any other header is believed: text/plain
-// is never read as HTML.
+// kindOf sorts the media type of an answer. Package mime found it: a valid header is believed, so
+// that text/plain is never read as HTML, and without one the payload decides.
 func kindOf(resp *fetcher.Response) mediaKind {
-	media := resp.MediaType
-	switch media {
-	case "", "unknown/unknown", "application/unknown", "*/*":
-		media, _, _ = strings.Cut(http.DetectContentType(resp.Body), ";")
-	}
-	contentType := resp.ContentType // with its charset
-	if !strings.Contains(strings.ToLower(contentType), media) {
-		contentType = media // as it was sniffed
-	}
 	switch {
-	case htmlparse.IsPage(contentType, resp.Body):
+	case htmlparse.IsPage(resp.ContentType, resp.Body):
 		return pageMedia
-	case htmlparse.IsDrawing(contentType, resp.Body):
+	case htmlparse.IsDrawing(resp.ContentType, resp.Body):
 		return drawingMedia
 	}
-	switch media {
+	switch resp.MediaType {
 	case "text/xml", "application/xml":
 		return xmlMedia
 	case "text/css":

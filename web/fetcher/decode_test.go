@@ -169,7 +169,7 @@ func TestEncodedAnswer(t *testing.T) {
 	}))
 	defer srv.Close()
 	resp := mustDo(t, newFetcher(t, Options{}), ask(t, "http", srv.Listener.Addr().String(), "/"))
-	if !bytes.Equal(resp.RawBody, raw) || len(resp.Body) != 74837 || resp.MediaType != "text/html" || resp.ContentType != "" ||
+	if !bytes.Equal(resp.RawBody, raw) || len(resp.Body) != 74837 || resp.MediaType != "text/html" || resp.ContentType != "text/html" ||
 		!strings.Contains(string(resp.ResponseHead), "Content-Encoding: gzip\r\n") {
 		t.Errorf("%d raw bytes, %d decoded, type %q", len(resp.RawBody), len(resp.Body), resp.MediaType)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"crawlnode/web/mime"
 	"crawlnode/web/urlnorm"
 )
 
@@ -148,8 +149,8 @@ type Response struct {
 	Truncated bool
 	// DecodeErr is why decoding failed; Body then holds the part that could be decoded.
 	DecodeErr error
-	// ContentType is the header as given; MediaType its lower-case type
-	// without parameters, sniffed from Body when the header is absent.
+	// ContentType is the type that browsers see, with its charset, if any; MediaType has no
+	// parameters. See package mime.
 	ContentType, MediaType string
 	WireBytes              int64     // len(RawBody)
 	Started                time.Time // wall and monotonic
@@ -354,7 +355,7 @@ func (x *exchange) on(c *conn) (*Response, *Error) {
 		return nil, derr
 	}
 	resp.WireBytes = int64(len(resp.RawBody))
-	resp.ContentType = resp.Header.Get("Content-Type")
-	resp.MediaType = mediaType(resp.ContentType, resp.Body)
+	media := mime.Of(resp.Header, resp.Body)
+	resp.ContentType, resp.MediaType = media.String(), media.Essence
 	return resp, nil
 }

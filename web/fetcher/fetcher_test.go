@@ -33,7 +33,7 @@ func TestPage(t *testing.T) {
 	for i := range 2 {
 		resp := mustDo(t, f, r)
 		if resp.Status != 200 || resp.Proto != "HTTP/1.1" || string(resp.Body) != "<p>hello" || resp.MediaType != "text/html" ||
-			resp.ContentType != "Text/HTML; charset=utf-8" || resp.Truncated || resp.WireBytes != 8 || resp.TLS != nil ||
+			resp.ContentType != "text/html; charset=utf-8" || resp.Truncated || resp.WireBytes != 8 || resp.TLS != nil ||
 			resp.RemoteAddr != r.Addr || resp.Took <= 0 || resp.Reused != (i == 1) {
 			t.Errorf("fetch %d: %+v", i, resp)
 		}

@@ -158,16 +158,3 @@ func blankControls(r rune) rune {
 	}
 	return r
 }
-
-// mediaType reads the lower-case type out of a Content-Type header, or sniffs
-// it from the payload when there is no header.
-func mediaType(header string, body []byte) string {
-	if header == "" {
-		if len(body) == 0 {
-			return ""
-		}
-		header = http.DetectContentType(body)
-	}
-	t, _, _ := strings.Cut(header, ";")
-	return strings.ToLower(strings.TrimSpace(t))
-}
