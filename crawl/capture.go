@@ -33,8 +33,9 @@ type Capture struct {
 	// Digest is the SHA-1 of Body: the WARC payload digest. With status 304 it is that of the payload which has not changed, or
 	// zero.
 	Digest [20]byte
-	// Truncated is the WARC-Truncated reason: "length" when a limit cut the
-	// payload, on the wire or while decoding it, else "".
+	// Truncated is the WARC-Truncated reason: "length" when a limit of size cut the payload, on the
+	// wire or while decoding it, "time" when a limit of time did, "disconnect" when the server did,
+	// else "".
 	Truncated string
 	// Original is the earlier capture with the same payload, which is then not stored again; nil
 	// when none is known. With status 304 it is the capture whose payload has not changed; without a record id, when that is not known.

@@ -93,7 +93,7 @@ type Outcome struct {
 	Bytes       int64         // body bytes read from the wire
 	ContentType string
 	Digest      [20]byte // SHA-1 of the payload, for WARC and duplicates
-	Truncated   bool
+	Truncated   string   // why the payload is not whole, as WARC-Truncated says it; "": it is
 	ETag        string
 	LastMod     string
 	// Conditional says that validators were sent, so that the status may be 304.

@@ -356,6 +356,9 @@ func (pg part) count(o *crawl.Outcome) {
 		if o.Category == crawl.ErrTLS { // fetched in spite of its certificate
 			c.Errors[crawl.ErrTLS]++
 		}
+		if o.Truncated != "" { // stored in spite of its end
+			c.Errors[crawl.ErrTruncated]++
+		}
 	case crawl.Refused:
 		c.Skipped[min(o.Skip, crawl.NumSkipReasons-1)]++
 	case crawl.URLFailed, crawl.HostFailed, crawl.Blocked:

@@ -292,7 +292,7 @@ func (w *worker) part(keep, fetching context.Context, v crawl.Visit, rules *Rule
 	}
 	o := crawl.Outcome{Kind: r.Kind, Status: resp.Status, Took: resp.Took, Bytes: resp.WireBytes, FetchedAt: at}
 	keepValidators(&v, resp, &o)
-	if o.Part = (&crawl.Part{Status: resp.Status, Header: resp.Header, Body: slices.Clone(resp.Body)}); resp.DecodeErr != nil || resp.Truncated {
+	if o.Part = (&crawl.Part{Status: resp.Status, Header: resp.Header, Body: slices.Clone(resp.Body)}); resp.DecodeErr != nil || resp.Truncated != "" {
 		o.Part = &crawl.Part{Refusal: errors.Join(errors.New("the answer is not whole"), resp.DecodeErr).Error()}
 	}
 	return w.finish(keep, v, r, o)

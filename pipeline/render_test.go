@@ -236,7 +236,7 @@ func TestPart(t *testing.T) {
 	}
 	b = newBench(t, scope.Options{})
 	cut := answer(200, "", "x")
-	cut.Truncated = true
+	cut.Truncated = fetcher.CutLength
 	b.serve("http://a.test/x.js", 200, "", "")
 	b.web["http://a.test/x.js"] = func(fetcher.Request) (*fetcher.Response, error) { return cut, nil }
 	b.visit("http://a.test/x.js", part)

@@ -116,7 +116,7 @@ func (c *chase) step(ctx context.Context) (crawl.RobotsAnswer, bool, error) {
 	defer resp.Release()
 	c.r.Requested, c.r.Took = true, resp.Took
 	c.r.RetryAfter = max(c.r.RetryAfter, askedWait(resp.Header, time.Now()))
-	c.o.Status, c.o.Took, c.o.ContentType, c.o.Truncated = resp.Status, resp.Took, resp.MediaType, resp.Truncated
+	c.o.Status, c.o.Took, c.o.ContentType, c.o.Truncated = resp.Status, resp.Took, resp.MediaType, string(resp.Truncated)
 	c.o.Bytes += resp.WireBytes
 	return answerOf(resp, c.at), true, nil
 }

@@ -251,7 +251,7 @@ func (w *worker) store(ctx context.Context, v *crawl.Visit, c crawl.Capture, rul
 // known finds out whether the page was seen before.
 func (w *worker) known(ctx context.Context, v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome) *crawl.Original {
 	q := ContentQuestion{URL: v.Item.URL, Digest: o.Digest, Simhash: o.Simhash,
-		Countable: len(resp.RawBody) > 0 && !o.Truncated}
+		Countable: len(resp.RawBody) > 0 && o.Truncated == ""}
 	if !q.Countable && q.Simhash == 0 {
 		return nil
 	}
@@ -316,6 +316,8 @@ func failure(err error, host crawl.Host, at time.Time) (crawl.Response, crawl.Ou
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, fetcher.ErrRefused):
 		o.Kind = crawl.Aborted
+	case fe != nil && fe.Again: // the connection's fault: nothing is counted, and the next turn has another one
+		o.Kind = crawl.Aborted
 	case errors.Is(err, fetcher.ErrPort), o.Category == crawl.ErrBlockedAddress && isLiteral(host):
 		o.Kind = crawl.Blocked
 	case errors.Is(err, fetcher.ErrFlood): // the next request would get the same answer
@@ -335,7 +337,7 @@ func limited(status int) bool {
 func answered(v crawl.Visit, resp *fetcher.Response) crawl.Outcome {
 	o := crawl.Outcome{
 		Kind: crawl.Fetched, Status: resp.Status, FetchedAt: resp.Started, Took: resp.Took, Bytes: resp.WireBytes,
-		ContentType: resp.MediaType, Truncated: resp.Truncated, IsSitemap: v.Item.Via == crawl.ViaSitemapFile,
+		ContentType: resp.MediaType, Truncated: string(resp.Truncated), IsSitemap: v.Item.Via == crawl.ViaSitemapFile,
 		Conditional: resp.Conditional,
 	}
 	keepValidators(&v, resp, &o)
@@ -346,8 +348,18 @@ func answered(v crawl.Visit, resp *fetcher.Response) crawl.Outcome {
 	return o
 }
 
+// cutShort says why a payload is not whole.
+var cutShort = map[fetcher.Cut]string{
+	fetcher.CutLength:     "the payload was cut at a limit of size (--max-body)",
+	fetcher.CutTime:       "the payload took too long: what came in time was stored",
+	fetcher.CutDisconnect: "the server ended the payload early: what came was stored",
+}
+
 // remark adds warnings to o about an answer that is used all the same.
 func remark(resp *fetcher.Response, o *crawl.Outcome) {
+	if resp.Truncated != "" {
+		o.Reason = joined(o.Reason, cutShort[resp.Truncated])
+	}
 	if resp.DecodeErr != nil {
 		o.Reason = joined(o.Reason, "the payload could not be decoded whole: "+resp.DecodeErr.Error())
 	}
@@ -381,10 +393,7 @@ func capture(v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome, original *
 		URL: v.Item.URL, FetchedAt: o.FetchedAt, Addr: resp.RemoteAddr, Status: resp.Status,
 		RequestHead: resp.RequestHead, ResponseHead: resp.ResponseHead, Body: resp.RawBody, Coded: resp.Coded(),
 		ContentType: resp.MediaType, Digest: o.Digest, NoIndex: o.NoIndex, Certificate: certificateError(resp),
-		Original: original, Simhash: o.Simhash, NearOf: o.NearOf,
-	}
-	if resp.Truncated {
-		c.Truncated = "length"
+		Original: original, Simhash: o.Simhash, NearOf: o.NearOf, Truncated: string(resp.Truncated),
 	}
 	return c
 }

@@ -74,6 +74,7 @@ func TestKinds(t *testing.T) {
 		{name: "timeout", err: failed(fetcher.Timeout), kind: crawl.URLFailed, category: crawl.ErrTimeout},
 		{name: "protocol", err: failed(fetcher.Protocol), kind: crawl.URLFailed, category: crawl.ErrProtocol},
 		{name: "truncated", err: failed(fetcher.Truncated), kind: crawl.URLFailed, category: crawl.ErrTruncated},
+		{name: "the connection's fault", err: &fetcher.Error{Category: fetcher.Protocol, Contacted: true, Again: true, Err: errors.New("x")}, kind: crawl.Aborted, category: crawl.ErrProtocol},
 		{name: "other", err: failed(fetcher.Other), kind: crawl.URLFailed, category: crawl.ErrOther},
 		{name: "taken back", err: &fetcher.Error{Category: fetcher.Other, Contacted: true, Err: fmt.Errorf("x: %w", context.Canceled)}, kind: crawl.Aborted, category: crawl.ErrOther},
 	} {
@@ -123,6 +124,34 @@ func TestRemarks(t *testing.T) {
 	}
 	if len(b.captures) != 1 || b.captures[0].Certificate != "it expired" {
 		t.Errorf("captures %+v", b.captures)
+	}
+}
+
+// TestCutIsNoContent: the payload of a page that was cut is never taken for content that other pages
+// may share, whatever has cut it, and the capture says why.
+func TestCutIsNoContent(t *testing.T) {
+	t.Parallel()
+	for _, cut := range []fetcher.Cut{"", fetcher.CutLength, fetcher.CutTime, fetcher.CutDisconnect} {
+		b := newBench(t, scope.Options{})
+		b.rules.Settings.Archive = true
+		b.web["http://a.test/"] = func(fetcher.Request) (*fetcher.Response, error) {
+			r := answer(200, "", `<a href="/x">some text of the page</a>`)
+			r.Truncated = cut
+			return r, nil
+		}
+		b.visit("http://a.test/")
+		_, o := b.one()
+		if o.Kind != crawl.Fetched || o.Truncated != string(cut) || len(o.Targets) != 1 || (o.Reason == "") != (cut == "") {
+			t.Errorf("cut %q: %+v", cut, o)
+		}
+		if len(b.captures) != 1 || b.captures[0].Truncated != string(cut) {
+			t.Errorf("cut %q: %d captures", cut, len(b.captures))
+		}
+		for _, q := range b.questions {
+			if q.Countable != (cut == "") {
+				t.Errorf("cut %q: countable %t", cut, q.Countable)
+			}
+		}
 	}
 }
 

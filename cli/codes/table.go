@@ -137,7 +137,8 @@ var entries = []Entry{
 	{Fetch, "tls", "TLS failed.", "The certificate is expired, self-signed, or of another name, or the server speaks no common version.", "`--tls-verify record` goes on with a bad certificate and records it."},
 	{Fetch, "timeout", "The server did not answer in time, or too slowly.", "An overloaded or distant server, or one that drips.", "Nothing: it is tried again later."},
 	{Fetch, "protocol", "The answer is not valid HTTP.", "Something else listens on that port, or a proxy damages the answer.", "Look at the URL: `crawlnode urls why URL`."},
-	{Fetch, "truncated", "The answer ended before its announced length.", "The connection broke.", "Nothing: it is tried again. What came is archived as truncated."},
+	{Fetch, "truncated", "A page is not whole: its server ended it early, a limit of time did, or `--max-body`.", "The connection broke, or the server is slow.",
+		"Nothing: what came is archived, marked (`WARC-Truncated`), and its links are followed. A page of which nothing came is tried again."},
 	{Fetch, "blocked_address", "The crawl must not connect to the host's address.", "The name resolves to a private, link-local or reserved address, or to one of `--deny-net`; or no contact is set for public ones.", "To crawl a private network: `--allow-net CIDR` on each node. `docs/security.md` says what can never be allowed."},
 	{Fetch, "other", "The fetch failed for another reason.", "See the URL.", "`crawlnode urls why URL` gives the reason."},
 

@@ -134,7 +134,7 @@ func TestLines(t *testing.T) {
 		func(c *crawl.Capture, o *crawl.Outcome) {
 			c.Original = &crawl.Original{URL: "http://o.test/"}
 			o.Digest[0] = 0xff
-			o.NoIndex, o.Simhash, o.NearOf, o.Truncated = true, 0xabc, "http://near.test/", true
+			o.NoIndex, o.Simhash, o.NearOf, o.Truncated = true, 0xabc, "http://near.test/", "length"
 			o.Archive = crawl.ArchiveRef{File: "f.warc.gz", Offset: 7, Length: 9, Record: [16]byte{0: 0xab, 15: 1}}
 		})
 	if err := s.Skipped(t.Context(), []crawl.Skip{{URL: url(t, "http://s.test/"), Source: url(t, "http://a.test/1"), Reason: crawl.SkipTrap, Via: crawl.ViaLink, At: time.Unix(0, 0)},

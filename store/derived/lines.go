@@ -119,7 +119,7 @@ func appendPage(b []byte, c *crawl.Capture, o *crawl.Outcome, depth int, doc *ht
 	}
 	l.number("depth", int64(depth))
 	l.number("bytes", o.Bytes)
-	l.yes("truncated", o.Truncated)
+	l.yes("truncated", o.Truncated != "")
 	if o.Archive.File != "" {
 		l.name("warc")
 		place := begin(l.b)

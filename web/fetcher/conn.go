@@ -52,6 +52,7 @@ type conn struct {
 	tls       *TLSInfo
 	h2        *http.ClientConn // nil: HTTP/1
 	guard     *floodGuard      // under h2
+	used      bool             // it was kept, and is used again
 	idleSince time.Time        // written by the pool
 	lookout   *lookout         // over raw; made when it was kept for the first time
 }
@@ -118,6 +119,9 @@ func (x *exchange) handshake(c *conn) error {
 		cfg = x.f.lax
 	}
 	cfg = cfg.Clone()
+	if x.f.quirks.has(x.key, onlyHTTP1) {
+		cfg.NextProtos = []string{"http/1.1"}
+	}
 	cfg.ServerName = strings.Trim(x.key.host, "[]")
 	if x.key.record {
 		cfg.VerifyConnection = func(cs tls.ConnectionState) error {

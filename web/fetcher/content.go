@@ -24,11 +24,17 @@ func Content(payload []byte, codings []string, limit int64) (content []byte, cut
 	}()
 	out := s.build(bytes.NewReader(payload), names)
 	if s.err != nil || s.depth == 0 {
+		if plain(payload) {
+			return payload, false, nil
+		}
 		return payload, false, s.err
 	}
 	content, err = io.ReadAll(io.LimitReader(out, limit+1))
 	if int64(len(content)) > limit {
 		return content[:limit], true, nil
+	}
+	if err != nil && plain(payload) {
+		return payload, false, nil
 	}
 	return content, s.cut, err
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/flate"
@@ -29,6 +30,29 @@ const (
 
 // errTooManyCodings is DecodeErr of a payload with more codings than any real one.
 var errTooManyCodings = fmt.Errorf("more than %d content codings", maxCodings)
+
+// errNotCoded is in the chain of DecodeErr when a payload is used as it came.
+var errNotCoded = errors.New("the payload does not have the content coding that its head names")
+
+// plainBytes is how much of a payload is looked at by plain.
+const plainBytes = 1 << 10
+
+// plain reports whether a payload that no decoder takes is text as it is: some servers name a coding
+// and do not apply it. Text has no binary data bytes (MIME Sniffing, section 3) and is UTF-8 or
+// for the most part ASCII; half of the bytes of compressed data are neither.
+func plain(b []byte) bool {
+	b = b[:min(len(b), plainBytes)]
+	beyond := 0
+	for _, c := range b {
+		switch {
+		case c < ' ' && c != '\t' && c != '\n' && c != '\f' && c != '\r' && c != 0x1b:
+			return false
+		case c >= 0x80:
+			beyond++
+		}
+	}
+	return len(b) > 0 && (4*beyond <= len(b) || utf8.Valid(bytes.TrimRightFunc(b, func(r rune) bool { return r == utf8.RuneError })))
+}
 
 // decoders keeps decoders for reuse; making a brotli reader costs 136 KB.
 type decoders struct{ gzip, flate, zlib, brotli, zstd sync.Pool }
@@ -53,7 +77,9 @@ func (x *exchange) decode(r *Response) *Error {
 	defer s.free()
 	out := s.build(bytes.NewReader(r.RawBody), codings)
 	if s.err != nil {
-		r.DecodeErr, r.Body = s.err, nil
+		if r.DecodeErr, r.Body = s.err, nil; plain(r.RawBody) {
+			r.Body, r.DecodeErr = r.RawBody, fmt.Errorf("%w, and is text without: %w", errNotCoded, s.err)
+		}
 		return nil
 	}
 	if s.depth == 0 {
@@ -67,18 +93,22 @@ func (x *exchange) decode(r *Response) *Error {
 	r.Body, r.DecodeErr = body, err
 	// A coded payload that was cut by us, on the wire or between two codings, ends early; that is
 	// no error.
-	r.Truncated = r.Truncated || s.cut
-	if r.Truncated && errors.Is(err, io.ErrUnexpectedEOF) {
+	if r.Truncated == "" && (s.cut || cut) {
+		r.Truncated = CutLength
+	}
+	if r.Truncated != "" && errors.Is(err, io.ErrUnexpectedEOF) {
 		r.DecodeErr = nil
 	}
-	r.Truncated = r.Truncated || cut
+	if r.DecodeErr != nil && plain(r.RawBody) {
+		r.Body, r.DecodeErr = r.RawBody, fmt.Errorf("%w, and is text without: %w", errNotCoded, err)
+	}
 	return nil
 }
 
 // expected is the likely size of a decoded payload: what a gzip file says at its end, the size modulo 2^32 (RFC 1952, section 2.3.1), or
 // four times what was received. Who lies about it wins no more memory than a payload of firstSpool gets.
 func expected(r *Response, codings []string) int64 {
-	if n := len(r.RawBody); len(codings) == 1 && strings.HasSuffix(codings[0], "gzip") && !r.Truncated && n >= 18 {
+	if n := len(r.RawBody); len(codings) == 1 && strings.HasSuffix(codings[0], "gzip") && r.Truncated == "" && n >= 18 {
 		return int64(binary.LittleEndian.Uint32(r.RawBody[n-4:]))
 	}
 	return 4 * int64(len(r.RawBody))
@@ -129,16 +159,10 @@ func (s *stack) build(r io.Reader, codings []string) io.Reader {
 		if s.depth > 0 {
 			r = &stage{r: r, left: s.limit, cut: &s.cut}
 		}
-		start := make([]byte, 2)
-		if b, ok := r.(*bytes.Reader); ok {
-			n, _ := b.ReadAt(start, b.Size()-int64(b.Len())) // an error is an end, and so is n
-			start = start[:n]
-		} else {
-			buffered := bufio.NewReader(r)
-			start, _ = buffered.Peek(len(start))
-			r = buffered
+		if _, ok := r.(*bytes.Reader); !ok {
+			r = bufio.NewReader(r)
 		}
-		r = s.one(r, start, codings[i])
+		r = s.one(r, peek(r), codings[i])
 	}
 	return r
 }
@@ -148,7 +172,7 @@ func (s *stack) build(r io.Reader, codings []string) io.Reader {
 func (s *stack) one(r io.Reader, start []byte, coding string) io.Reader {
 	switch coding {
 	case "gzip", "x-gzip":
-		if !bytes.HasPrefix(start, []byte{0x1f, 0x8b}) {
+		if !bytes.HasPrefix(start, gzipMagic) {
 			return r
 		}
 		return s.gzip(r)
@@ -171,7 +195,63 @@ func (s *stack) gzip(r io.Reader) io.Reader {
 	}
 	s.took(func() { s.d.gzip.Put(z) })
 	s.err = z.Reset(r)
-	return z
+	z.Multistream(false)
+	return &members{z: z, r: r}
+}
+
+// members reads the members of a gzip payload, one behind the other. Bytes behind a member that
+// start no other one are ignored, as in browsers.
+type members struct {
+	z    *gzip.Reader
+	r    io.Reader
+	done bool
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	if m.done {
+		return 0, io.EOF
+	}
+	for {
+		n, err := m.z.Read(p)
+		if !errors.Is(err, io.EOF) {
+			return n, err
+		}
+		if m.done = !bytes.HasPrefix(peek(m.r), gzipMagic) || m.z.Reset(m.r) != nil; m.done {
+			return n, io.EOF
+		}
+		if m.z.Multistream(false); n > 0 {
+			return n, nil
+		}
+	}
+}
+
+var gzipMagic = []byte{0x1f, 0x8b}
+
+// peek is the next two bytes of a *bytes.Reader or a *bufio.Reader, or fewer at the end.
+func peek(r io.Reader) []byte {
+	if b, ok := r.(*bytes.Reader); ok {
+		start := make([]byte, 2)
+		n, _ := b.ReadAt(start, b.Size()-int64(b.Len())) // an error is an end, and so is n
+		return start[:n]
+	}
+	start, _ := r.(*bufio.Reader).Peek(2)
+	return start
+}
+
+// tolerant ends a payload at bytes behind its end for which a decoder has an error of its own.
+type tolerant struct {
+	r      io.Reader
+	behind func(error) bool
+	some   bool // something was decoded
+}
+
+func (t *tolerant) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p)
+	t.some = t.some || n > 0
+	if err != nil && t.some && t.behind(err) {
+		err = io.EOF
+	}
+	return n, err
 }
 
 func (s *stack) zlib(r io.Reader) io.Reader {
@@ -206,7 +286,7 @@ func (s *stack) brotli(r io.Reader) io.Reader {
 		s.err = z.Reset(r)
 	}
 	s.took(func() { s.d.brotli.Put(z) })
-	return z
+	return &tolerant{r: z, behind: func(err error) bool { return err.Error() == "brotli: excessive input" }}
 }
 
 // zstd decodes in the caller's goroutine (concurrency 1). The other modes of the library leave
@@ -224,7 +304,7 @@ func (s *stack) zstd(r io.Reader) io.Reader {
 		s.d.zstd.Put(z)
 	})
 	s.err = z.Reset(r)
-	return z
+	return &tolerant{r: z, behind: func(err error) bool { return errors.Is(err, zstd.ErrMagicMismatch) }}
 }
 
 func (s *stack) took(free func()) {

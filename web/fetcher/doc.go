@@ -11,7 +11,9 @@
 //	decode               gzip, deflate, br, zstd, stacked; limited by what comes out
 //	keep or close        the connection goes back to the pool if it is clean
 //
-// The package speaks HTTP/1 itself, with the parser of net/http (http.ReadResponse). It speaks
+// The package speaks HTTP/1 itself and reads heads as browsers do: what is wrong with a line costs
+// that line and the connection, not the answer (lenient.go). A payload that ends early, for whatever
+// reason, is kept and marked; one of which nothing came is an error (payload.go). It speaks
 // HTTP/2, when TLS agrees on it, by net/http's ClientConn. Neither repeats a request.
 // http.Transport silently sends a GET a second time when a kept connection closes without an
 // answer, and the server then sees two requests without the politeness gap between them. Here a
@@ -20,7 +22,8 @@
 // answer is kept as received, which an archive needs and http.Transport cannot give, and a kept
 // connection costs no goroutine. The frames that an HTTP/2 server sends are counted below net/http
 // (flood.go): PING, SETTINGS, RST_STREAM, empty DATA, interim answers and the like beyond what
-// answers need close the connection.
+// answers need close the connection. A server that ends kept connections without an answer, or
+// wants HTTP/1.1 for what it was asked over HTTP/2, is remembered for an hour (quirks.go).
 //
 // A request reaches the server soon after BeforeWrite was called, or never. It
 // must be written within two seconds, and on Linux the operating system closes a

@@ -35,7 +35,11 @@ type Error struct {
 	// Contacted says that the server's address was dialled or used. The server may have received
 	// something, up to a whole request.
 	Contacted bool
-	Err       error
+	// Again says that the connection is to blame, not the URL: a kept one ended without a byte of
+	// an answer, or the server wants HTTP/1.1. The Fetcher remembers it of the host, so the same
+	// request on a new connection, after the host's gap, will not fail for the same reason.
+	Again bool
+	Err   error
 }
 
 func (e *Error) Error() string { return e.Category.String() + ": " + e.Err.Error() }
@@ -58,6 +62,7 @@ var (
 	errHeadTooLarge   = errors.New("the head of the answer is larger than the limit")
 	errNothingWritten = errors.New("the kept connection was closed before anything was sent")
 	errNoAnswer       = errors.New("the server closed the connection without an answer")
+	errHalfHead       = errors.New("the connection ended inside the head of the answer")
 	errNoHeadInTime   = timeoutError{"no answer in time (the limit for the head)"}
 	errNoMemory       = errors.New("cancelled while waiting for memory for a large payload")
 	errSwitching      = errors.New("the server switches protocols without being asked")
@@ -90,7 +95,7 @@ func (x *exchange) failed(inBody bool, err error) *Error {
 	switch {
 	case errors.As(err, &slow), isTimeout(err):
 		e.Category = Timeout
-	case inBody && (errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &op)):
+	case inBody && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errChunk) || errors.As(err, &op)):
 		e.Category = Truncated
 		e.Err = fmt.Errorf("the connection ended inside the payload: %w", err)
 	case !inBody && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)):

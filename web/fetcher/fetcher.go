@@ -109,6 +109,9 @@ type Request struct {
 	Timeout, HeadTimeout time.Duration
 	// Cookie is the value of the request's Cookie header; "" sends none.
 	Cookie string
+	// LastTry says that the request is not made again: an answer of whose payload not one byte came
+	// is then returned, cut, where Do fails otherwise.
+	LastTry bool
 	// BeforeWrite, if set, is called right before the request's bytes are written, when the
 	// connection is open, and again before they are written to another connection. If it returns an
 	// error the request is not sent, and Do fails with ErrRefused. It must not block.
@@ -145,8 +148,8 @@ type Response struct {
 	// Body is the decoded payload; the same memory as RawBody when nothing
 	// was encoded.
 	Body []byte
-	// Truncated says that a limit cut RawBody or Body.
-	Truncated bool
+	// Truncated is why RawBody or Body is not whole.
+	Truncated Cut
 	// DecodeErr is why decoding failed; Body then holds the part that could be decoded.
 	DecodeErr error
 	// ContentType is the type that browsers see, with its charset, if any; MediaType has no
@@ -193,6 +196,7 @@ type Fetcher struct {
 	bodies   sync.Pool   // *[]byte, 64 KiB to 256 KiB
 	medium   chan []byte // free buffers of firstSpool bytes, full at rest; nil ones were never used
 	decoders decoders
+	quirks   quirks
 }
 
 // New makes a Fetcher. Close frees its resources.
@@ -297,12 +301,16 @@ func (f *Fetcher) newExchange(ctx context.Context, req *Request) (*exchange, err
 // refuses its first byte.
 func (x *exchange) run() (*Response, error) {
 	if c := x.f.pool.take(x.key); c != nil {
+		c.used = true
 		resp, err := x.on(c)
 		if err == nil {
 			resp.Reused = true
 			return resp, nil
 		}
 		if !errors.Is(err.Err, errNothingWritten) {
+			if err.Again {
+				x.f.quirks.note(x.key, noReuse)
+			}
 			return nil, err
 		}
 	}
@@ -342,7 +350,7 @@ func (x *exchange) on(c *conn) (*Response, *Error) {
 		resp.Conditional = x.conditional()
 		err = unasked(resp)
 	}
-	if err != nil || !keep {
+	if err != nil || !keep || x.f.quirks.has(x.key, noReuse) {
 		c.close()
 	} else {
 		x.f.pool.put(c)

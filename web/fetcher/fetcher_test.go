@@ -33,7 +33,7 @@ func TestPage(t *testing.T) {
 	for i := range 2 {
 		resp := mustDo(t, f, r)
 		if resp.Status != 200 || resp.Proto != "HTTP/1.1" || string(resp.Body) != "<p>hello" || resp.MediaType != "text/html" ||
-			resp.ContentType != "text/html; charset=utf-8" || resp.Truncated || resp.WireBytes != 8 || resp.TLS != nil ||
+			resp.ContentType != "text/html; charset=utf-8" || resp.Truncated != "" || resp.WireBytes != 8 || resp.TLS != nil ||
 			resp.RemoteAddr != r.Addr || resp.Took <= 0 || resp.Reused != (i == 1) {
 			t.Errorf("fetch %d: %+v", i, resp)
 		}
@@ -150,19 +150,14 @@ func TestAnswers(t *testing.T) {
 		{name: "interim", answer: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n" + ok + "\r\nabc", status: 200, body: "abc", head: ok + "\r\n"},
 		{name: "no content", answer: "HTTP/1.1 204 No\r\n\r\n", status: 204},
 		{name: "not modified, unasked", answer: "HTTP/1.1 304 Same\r\nContent-Length: 7\r\n\r\n", err: true, want: Protocol},
-		{name: "forged line", answer: ok + "A: b\rEvil: 1\r\n\r\nabc", err: true, want: Protocol},
+		{name: "forged line", answer: ok + "A: b\rEvil: 1\r\n\r\nabc", status: 200, body: "abc", head: ok + "A: b Evil: 1\r\n\r\n"},
 		{name: "empty", answer: "", err: true, want: Protocol},
 		{name: "http 0.9", answer: "<html>hello</html>", err: true, want: Protocol},
 		{name: "half a head", answer: ok + "A: b\r\n", err: true, want: Protocol},
 		{name: "bad status", answer: "HTTP/1.1 2000 OK\r\n\r\n", err: true, want: Protocol},
 		{name: "status zero", answer: "HTTP/1.1 000 OK\r\n\r\n", err: true, want: Protocol},
-		{name: "no colon", answer: ok + "abc\r\n\r\n", err: true, want: Protocol},
 		{name: "two lengths", answer: ok + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", err: true, want: Protocol},
-		{name: "negative length", answer: ok + "Content-Length: -3\r\n\r\nabc", err: true, want: Protocol},
-		{name: "strange coding", answer: ok + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", err: true, want: Protocol},
-		{name: "bad chunk size", answer: ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n", err: true, want: Protocol},
-		{name: "chunk too short", answer: ok + "Transfer-Encoding: chunked\r\n\r\nff\r\nabc", err: true, want: Truncated},
-		{name: "shorter than said", answer: ok + "Content-Length: 9\r\n\r\nabc", err: true, want: Truncated},
+		{name: "bad chunk size at once", answer: ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n", err: true, want: Truncated},
 		{name: "switching", answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n", err: true, want: Protocol},
 		{name: "huge head", answer: ok + "A: " + repeat("x", 10<<20) + "\r\n\r\nabc", err: true, want: Protocol},
 		{name: "many lines", answer: ok + repeat("A: b\r\n", 100_000) + "\r\nabc", err: true, want: Protocol},
@@ -217,7 +212,7 @@ func TestTooLarge(t *testing.T) {
 		for limit, cut := range map[int64]bool{999: true, 1000: name == "endless"} {
 			f := newFetcher(t, Options{MaxBody: limit})
 			resp := mustDo(t, f, ask(t, "http", srv.addr, "/"))
-			if resp.Truncated != cut || int64(len(resp.Body)) != limit || resp.WireBytes != limit {
+			if (resp.Truncated != "") != cut || int64(len(resp.Body)) != limit || resp.WireBytes != limit {
 				t.Errorf("%s, limit %d: truncated %v, %d bytes", name, limit, resp.Truncated, len(resp.Body))
 			}
 			if cut && f.IdleConns() != 0 {
@@ -266,8 +261,12 @@ func TestSlowServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			srv := newRawServer(t, c.talk)
-			_, err := newFetcher(t, c.o).Do(context.Background(), ask(t, "http", srv.addr, "/"))
-			wantCategory(t, err, Timeout)
+			resp, err := newFetcher(t, c.o).Do(context.Background(), ask(t, "http", srv.addr, "/"))
+			if name != "drip" && name != "whole" {
+				wantCategory(t, err, Timeout)
+			} else if err != nil || resp.Truncated != CutTime || len(resp.Body) == 0 {
+				t.Errorf("%+v, %v; want what came in time", resp, err)
+			}
 		})
 	}
 }

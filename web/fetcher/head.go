@@ -1,7 +1,6 @@
 package fetcher
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
@@ -92,36 +91,6 @@ func plainValue(v string) bool {
 		}
 	}
 	return true
-}
-
-// archiveHead rewrites a received head for the archive. Every line ends with CR LF, no line
-// contains CR or NUL. If the payload came in a transfer coding, that header and a Content-Length
-// that it overrules are left out.
-func archiveHead(raw []byte, transferCoded bool) []byte {
-	out := make([]byte, 0, len(raw))
-	skip := false
-	for line := range bytes.Lines(raw) {
-		line = bytes.TrimRight(line, "\r\n")
-		if len(line) == 0 {
-			break
-		}
-		if folded := line[0] == ' ' || line[0] == '\t'; !folded {
-			name, _, _ := bytes.Cut(line, []byte(":"))
-			skip = transferCoded && (equalName(name, "Transfer-Encoding") || equalName(name, "Content-Length"))
-		}
-		if skip {
-			continue
-		}
-		from := len(out)
-		out = append(out, line...)
-		for i := from; i < len(out); i++ {
-			if out[i] == '\r' || out[i] == 0 {
-				out[i] = ' '
-			}
-		}
-		out = append(out, "\r\n"...)
-	}
-	return append(out, "\r\n"...)
 }
 
 func equalName(name []byte, want string) bool {

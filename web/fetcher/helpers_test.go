@@ -15,6 +15,9 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
+// aGet tells http.ReadResponse which request it reads the answer of.
+var aGet = &http.Request{Method: http.MethodGet}
+
 // loopback allows the addresses that tests connect to.
 func loopback(a netip.Addr) bool { return a.IsLoopback() }
 

@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// aGet tells http.ReadResponse which request it reads the answer of. It is read-only.
-var aGet = &http.Request{Method: http.MethodGet}
-
 // longAgo is a deadline in the past; it wakes blocked reads and writes.
 var longAgo = time.Unix(1, 0)
 
@@ -41,27 +38,40 @@ func (x *exchange) http1(c *conn) (resp *Response, keep bool, failure *Error) {
 	w := x.f.wires.Get().(*wire)
 	w.start(x, c.nc)
 	defer w.end()
-	hr, head, err := w.readHead() //nolint:bodyclose // it reads from w, which is closed with its connection
+	h, err := w.readHead()
 	if err != nil {
-		return nil, false, x.failed(false, err)
+		failure := x.failed(false, err)
+		failure.Again = c.used && len(w.buf) == 0 && failure.Category == Protocol && x.ctx.Err() == nil
+		return nil, false, failure
 	}
 	w.startBody()
-	raw, cut, err := x.readBody(hr.Body, hr.ContentLength, hr.Header)
+	body := w.payload(h)
+	raw, cut, err := x.readBody(body, h.length, h.header)
 	if err != nil {
-		return nil, false, x.failed(true, err)
+		if cut, failure = x.ended(err, len(raw), redirects(h.status, h.header)); failure != nil {
+			return nil, false, failure
+		}
 	}
 	resp = &Response{
-		Status: hr.StatusCode, Proto: hr.Proto, Header: hr.Header, ResponseHead: head,
+		Status: h.status, Proto: h.proto, Header: h.header, ResponseHead: h.archive,
 		RawBody: raw, Truncated: cut, Took: time.Since(x.started),
 	}
-	return resp, !cut && !hr.Close && w.ahead() == 0 && w.err == nil, nil
+	if c, chunked := body.(*chunks); chunked && !c.clean {
+		h.keep = false
+	}
+	return resp, cut == "" && h.keep && w.ahead() == 0 && w.err == nil, nil
+}
+
+// redirects reports whether the head of an answer is what counts of it.
+func redirects(status int, h http.Header) bool {
+	return status >= 300 && status < 400 && h.Get("Location") != ""
 }
 
 // readBody reads the payload up to the limit; cut says that there was more. declared is its length
-// according to the head, or -1.
-func (x *exchange) readBody(body io.Reader, declared int64, h http.Header) (out []byte, cut bool, err error) {
+// according to the head, or -1. With an error, out is what came before it.
+func (x *exchange) readBody(body io.Reader, declared int64, h http.Header) (out []byte, cut Cut, err error) {
 	if body == nil || body == http.NoBody || declared == 0 {
-		return nil, false, nil
+		return nil, "", nil
 	}
 	limit := x.maxBody
 	need := limit
@@ -75,7 +85,11 @@ func (x *exchange) readBody(body io.Reader, declared int64, h http.Header) (out 
 		body = summed{body, x.req.Received}
 	}
 	x.bufs[0] = x.f.bodies.Get().(*[]byte)
-	return x.fill(x.bufs[0], body, limit, need, min(declared, largeBodyBytes-1)) // more only for what has come
+	out, more, err := x.fill(x.bufs[0], body, limit, need, min(declared, largeBodyBytes-1)) // more memory only for what has come
+	if more {
+		cut = CutLength
+	}
+	return out, cut, err
 }
 
 // summed adds the bytes that are read to a sum that others may read concurrently.

@@ -121,7 +121,14 @@ func (x *exchange) http2(c *conn) (resp *Response, keep bool, failure *Error) {
 	c.guard.fetches.Add(1)
 	hr, err := c.h2.RoundTrip(x.http2Request(w.ctx))
 	if err != nil {
-		return nil, false, x.failed(false, causeOr(w.ctx, err))
+		failure := x.failed(false, causeOr(w.ctx, err))
+		ended := failure.Category == Protocol && w.ctx.Err() == nil && !errors.Is(err, ErrFlood)
+		if ended && wantsHTTP1(err) {
+			x.f.quirks.note(x.key, onlyHTTP1)
+			failure.Again = true
+		}
+		failure.Again = failure.Again || ended && c.used
+		return nil, false, failure
 	}
 	defer hr.Body.Close()
 	w.startBody()
@@ -130,25 +137,27 @@ func (x *exchange) http2(c *conn) (resp *Response, keep bool, failure *Error) {
 		if w.ctx.Err() == nil && !errors.Is(err, ErrFlood) { // the server reset the stream, or the connection ended
 			err = fmt.Errorf("%w: %v", io.ErrUnexpectedEOF, err)
 		}
-		return nil, false, x.failed(true, causeOr(w.ctx, err))
+		if cut, failure = x.ended(causeOr(w.ctx, err), len(raw), redirects(hr.StatusCode, hr.Header)); failure != nil {
+			return nil, false, failure
+		}
 	}
 	resp = &Response{
 		Status: hr.StatusCode, Proto: hr.Proto, Header: hr.Header, ResponseHead: writtenHead(hr.StatusCode, hr.Header),
 		RawBody: raw, Truncated: cut, Took: time.Since(x.started),
 	}
-	return resp, !cut, nil
+	return resp, cut == "", nil
 }
 
-// http2Request has the same content as requestHead.
+// wantsHTTP1 reports whether the server ended a stream or the connection with HTTP_1_1_REQUIRED
+// (RFC 9113, section 7). net/http has no value to compare with.
+func wantsHTTP1(err error) bool { return strings.Contains(err.Error(), "HTTP_1_1_REQUIRED") }
+
+// http2Request has the same content as requestHead. An opaque URL is sent as it is: net/http would
+// decode and encode a path again, and the server would see another one.
 func (x *exchange) http2Request(ctx context.Context) *http.Request {
-	host, target := x.host(), x.req.URL.PathQuery()
-	path, query, hasQuery := strings.Cut(target, "?")
-	u := &url.URL{Scheme: "https", Host: host, Path: path, RawQuery: query, ForceQuery: hasQuery && query == ""}
-	if p, err := url.PathUnescape(path); err == nil {
-		u.Path, u.RawPath = p, path
-	} else {
-		u.Path, u.Opaque = "", "//"+host+path // sent as it is
-	}
+	host := x.host()
+	path, query, hasQuery := strings.Cut(x.req.URL.PathQuery(), "?")
+	u := &url.URL{Scheme: "https", Host: host, Opaque: "//" + host + path, RawQuery: query, ForceQuery: hasQuery && query == ""}
 	h := make(http.Header, 8)
 	for _, l := range x.lines() {
 		if l.value != "" {

@@ -167,6 +167,11 @@ func TestHTTP2Limits(t *testing.T) {
 			}
 		case "/head":
 			w.Header().Set("A", repeat("x", 400<<10))
+		case "/nothing":
+			w.Header().Set("Content-Length", "10")
+			w.WriteHeader(200)
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
 		case "/short":
 			w.Header().Set("Content-Length", "10")
 			io.WriteString(w, "x")
@@ -181,16 +186,20 @@ func TestHTTP2Limits(t *testing.T) {
 	})
 	// Cases that must not end by a time-out have no time limit.
 	patient := newFetcher(t, Options{RootCAs: roots, MaxBody: 1000})
-	if resp := mustDo(t, patient, ask(t, "https", addr, "/large")); !resp.Truncated || resp.WireBytes != 1000 {
+	if resp := mustDo(t, patient, ask(t, "https", addr, "/large")); resp.Truncated == "" || resp.WireBytes != 1000 {
 		t.Errorf("large: truncated %v, %d bytes", resp.Truncated, resp.WireBytes)
 	}
-	for path, want := range map[string]Category{"/mute": Timeout, "/hang": Timeout} {
-		_, err := f.Do(context.Background(), ask(t, "https", addr, path))
-		wantCategory(t, err, want)
+	_, err := f.Do(context.Background(), ask(t, "https", addr, "/mute"))
+	wantCategory(t, err, Timeout)
+	_, err = patient.Do(context.Background(), ask(t, "https", addr, "/head"))
+	wantCategory(t, err, Protocol)
+	_, err = patient.Do(context.Background(), ask(t, "https", addr, "/nothing"))
+	wantCategory(t, err, Truncated)
+	if resp := mustDo(t, f, ask(t, "https", addr, "/hang")); resp.Truncated != CutTime || string(resp.Body) != "x" {
+		t.Errorf("hang: cut %q, %q", resp.Truncated, resp.Body)
 	}
-	for path, want := range map[string]Category{"/head": Protocol, "/short": Truncated} {
-		_, err := patient.Do(context.Background(), ask(t, "https", addr, path))
-		wantCategory(t, err, want)
+	if resp := mustDo(t, patient, ask(t, "https", addr, "/short")); resp.Truncated != CutDisconnect || string(resp.Body) != "x" {
+		t.Errorf("short: cut %q, %q", resp.Truncated, resp.Body)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()

@@ -2,7 +2,10 @@ package fetcher
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -12,7 +15,7 @@ import (
 const (
 	// wireBytes is the size of one read: most pages, head and payload, need one system call.
 	wireBytes = 32 << 10
-	// parserBytes is the buffer between a wire and the parser of net/http. It is small because
+	// parserBytes is the buffer between a wire and the reader of chunks. It is small because
 	// payload bytes in it are copied once more.
 	parserBytes = 4 << 10
 )
@@ -20,8 +23,8 @@ const (
 // wire reads one answer from a connection. It keeps the bytes of the head, and
 // turns a deadline that passed into the limit that it stands for.
 //
-//	connection -> buf -> br -> head
-//	connection -> buf -> payload     what came with the head, and small pieces
+//	connection -> buf -> head
+//	connection -> buf -> payload     what came with the head, and small pieces; chunks by br
 //	connection -> payload            large pieces
 type wire struct {
 	br *bufio.Reader // reads from the wire itself
@@ -61,28 +64,61 @@ func (w *wire) ahead() int { return w.br.Buffered() + len(w.buf) - w.taken }
 
 // readHead reads the head of the final answer and skips interim ones (RFC 9110
 // section 15.2). All of them together are bounded by Options.MaxHead.
-func (w *wire) readHead() (*http.Response, []byte, error) {
+func (w *wire) readHead() (*head, error) {
 	from := 0
 	for {
-		hr, err := http.ReadResponse(w.br, aGet)
-		if w.limit != nil { // the parser may have taken the bytes before it for a whole line
-			return nil, nil, w.limit
-		}
+		to, err := w.endOfHead(from)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		to := w.taken - w.br.Buffered()
+		if to > w.x.f.o.MaxHead {
+			return nil, errHeadTooLarge
+		}
+		h, err := parseHead(w.buf[from:to])
 		switch {
-		case to > w.x.f.o.MaxHead:
-			return nil, nil, errHeadTooLarge
-		case hr.StatusCode == http.StatusSwitchingProtocols:
-			return nil, nil, errSwitching
-		case hr.StatusCode < 100 || hr.StatusCode > 999:
-			return nil, nil, fmt.Errorf("invalid status %d", hr.StatusCode)
-		case hr.StatusCode >= 200:
-			return hr, archiveHead(w.buf[from:to], len(hr.TransferEncoding) > 0), nil
+		case err != nil:
+			return nil, err
+		case h.status == http.StatusSwitchingProtocols:
+			return nil, errSwitching
+		case h.status >= 200:
+			w.taken = to
+			return h, nil
 		}
 		from = to
+	}
+}
+
+// endOfHead receives the head that starts at from, up to the empty line, and returns where it ends.
+// What cannot be a head fails at once.
+func (w *wire) endOfHead(from int) (int, error) {
+	line, begun, known := from, false, false
+	for at := from; ; {
+		n := bytes.IndexByte(w.buf[at:], '\n')
+		for ; n >= 0; n = bytes.IndexByte(w.buf[at:], '\n') {
+			empty := len(bytes.TrimRight(w.buf[line:at+n], "\r")) == 0
+			at += n + 1
+			if empty && begun {
+				return at, nil
+			}
+			line, begun = at, begun || !empty
+		}
+		at = len(w.buf)
+		if start := bytes.TrimLeft(w.buf[from:], "\r\n"); !known && len(start) >= firstBytes {
+			if known = true; statusStart(start) < 0 {
+				return 0, fmt.Errorf("%w: it starts with %.40q", errNotHTTP, start)
+			}
+		}
+		w.taken = len(w.buf)
+		err := w.err
+		if err == nil {
+			err = w.fill()
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) && len(w.buf) > 0 {
+				err = errHalfHead
+			}
+			return 0, err
+		}
 	}
 }
 

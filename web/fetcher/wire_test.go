@@ -148,8 +148,12 @@ func TestLimitsOfTime(t *testing.T) {
 				return a, nil
 			}})
 			from := time.Now()
-			_, err := f.Do(context.Background(), ask(t, "http", "127.0.0.1:80", "/"))
-			wantCategory(t, err, Timeout)
+			resp, err := f.Do(context.Background(), ask(t, "http", "127.0.0.1:80", "/"))
+			if c.gap == 0 {
+				wantCategory(t, err, Timeout)
+			} else if err != nil || resp.Truncated != CutTime || len(resp.Body) == 0 {
+				t.Errorf("a byte each %v: %+v, %v; want what came in time", c.gap, resp, err)
+			}
 			if took := time.Since(from).Round(time.Second); took != c.want {
 				t.Errorf("head %q, a byte each %v: gave up after %v, want %v", c.head, c.gap, took, c.want)
 			}
