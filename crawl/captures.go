@@ -31,4 +31,7 @@ type CaptureReport struct {
 type IndexRange struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
+	// URL is the canonical URL whose captures are wanted; "": of every URL. Several URLs may have
+	// one key. A member of an earlier release does not know the field: it sends the others too.
+	URL string `json:"url,omitempty"`
 }

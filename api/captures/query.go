@@ -203,6 +203,8 @@ func (q *Query) address(raw string) error {
 		q.key = host
 	case q.match == Prefix && path != "" && strings.HasSuffix(u.String(), "/"):
 		q.key += "/"
+	case q.match == Prefix && strings.HasSuffix(raw, "?") && !strings.HasSuffix(q.key, "?"):
+		q.key += "?" // a page's queries; the key of the URL has no empty query
 	}
 	return nil
 }

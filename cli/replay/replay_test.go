@@ -1,14 +1,18 @@
 package replay
 
 import (
+	"crypto/sha1" //nolint:gosec // WARC digests are SHA-1
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"crawlnode/crawl"
 	"crawlnode/store/archive"
+	"crawlnode/store/readback"
 	"crawlnode/web/urlnorm"
 )
 
@@ -77,5 +81,78 @@ func TestClosest(t *testing.T) {
 	}
 	if got := closest(list[1:2], at("2020")); got != &list[1] {
 		t.Error("a capture that says nothing is better than none")
+	}
+}
+
+// crawled are folders with a page of each URL, whose text is its URL, in turns.
+func crawled(t *testing.T, urls []string) folders {
+	t.Helper()
+	dirs := []string{t.TempDir(), t.TempDir()}
+	for n, dir := range dirs {
+		a, err := archive.Open(dir, archive.Options{Node: "0123456789abcdef", Name: "n" + strconv.Itoa(n)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := n; i < len(urls); i += len(dirs) {
+			c := crawl.Capture{
+				FetchedAt: time.Date(2026, 1, 2, 3, 4, i, 0, time.UTC), Status: 200, ContentType: "text/plain",
+				ResponseHead: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"),
+				Body:         []byte(urls[i]), Digest: sha1.Sum([]byte(urls[i])), //nolint:gosec // as WARC has it
+			}
+			if err := c.URL.UnmarshalText([]byte(urls[i])); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.Put(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folders{readback.Folders(dirs)}
+}
+
+// TestExactURLWins: URLs that share a key are pages of their own; only what was not archived is shown
+// as another URL with its key.
+func TestExactURLWins(t *testing.T) {
+	t.Parallel()
+	urls := []string{
+		"http://a.test/CASE", "http://a.test/case", "http://a.test/?a=1&b=2", "http://a.test/?b=2&a=1",
+		"http://a.test/x/", "http://a.test/x", "http://a.test//x", "http://a.test/%7Ey", "http://a.test/~y",
+		"http://www.a.test/x", "https://a.test/case", "http://127.0.0.1:8500/CASE", "http://127.0.0.1:8500/case",
+		"http://a.test/?u=https%3A%2F%2Fb.test%2F", "http://a.test/?u=https://b.test/", "https://s.test/Only",
+		"http://[::1]/A", "http://[::1]/a", "http://a.test/p?", "http://a.test/p",
+	}
+	s := &server{crawled(t, urls)}
+	get := func(url string) (code int, body string) {
+		path := "/web/2026/" + escaped(url)
+		for range 3 {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1"+path, nil)
+			s.ServeHTTP(w, r)
+			if path = w.Header().Get("Location"); path == "" {
+				return w.Code, w.Body.String()
+			}
+		}
+		return http.StatusLoopDetected, path
+	}
+	for _, url := range urls {
+		if code, body := get(url); code != http.StatusOK || body != url {
+			t.Errorf("%s shows %d %.100s", url, code, body)
+		}
+	}
+	for url, want := range map[string]string{
+		"http://s.test/Only": "https://s.test/Only", "http://a.test/?B=2&a=1": "http://a.test/?b=2&a=1",
+		"http://s.test/only/": "https://s.test/Only", "https://www.a.test/x#f": "http://www.a.test/x",
+		"http://a.test/P/": "http://a.test/p", "http://127.0.0.1:8500/cAsE": "http://127.0.0.1:8500/case",
+	} {
+		code, body := get(url)
+		if code != http.StatusOK || archive.Key(body) != archive.Key(want) || url == "http://s.test/Only" && body != want {
+			t.Errorf("%s shows %d %.100s, not %s", url, code, body, want)
+		}
+	}
+	if code, _ := get("http://a.test/none"); code != http.StatusNotFound {
+		t.Errorf("a URL without captures: %d", code)
 	}
 }

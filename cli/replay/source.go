@@ -19,7 +19,8 @@ import (
 // source finds captures.
 type source interface {
 	readback.Source
-	// captures lists what is stored of a URL, by time; those of the other scheme when there are none.
+	// captures lists what is stored of a URL, by time; when there is nothing, what is stored of it
+	// with the other scheme, and else, in folders, of the URLs that have its key.
 	captures(ctx context.Context, u urlnorm.URL) ([]archive.Entry, error)
 	// record reads a capture.
 	record(ctx context.Context, ref crawl.ArchiveRef) (*archive.Record, error)
@@ -29,12 +30,21 @@ type source interface {
 type folders struct{ readback.Folders }
 
 func (f folders) captures(_ context.Context, u urlnorm.URL) (list []archive.Entry, err error) {
-	for _, dir := range f.Folders {
-		if err := archive.Lookup(dir, archive.Key(u.String()), func(e *archive.Entry) error {
-			list = append(list, *e)
-			return nil
-		}); err != nil {
-			return nil, err
+	collect := func(e *archive.Entry) error {
+		list = append(list, *e)
+		return nil
+	}
+	for _, ask := range []struct {
+		lookup func(dir, url string, fn func(*archive.Entry) error) error
+		url    string
+	}{{archive.Lookup, u.String()}, {archive.Lookup, otherScheme(u.String())}, {archive.LookupAlike, u.String()}} {
+		for _, dir := range f.Folders {
+			if err := ask.lookup(dir, ask.url, collect); err != nil {
+				return nil, err
+			}
+		}
+		if len(list) > 0 {
+			break
 		}
 	}
 	slices.SortStableFunc(list, func(a, b archive.Entry) int { return a.At.Compare(b.At) })

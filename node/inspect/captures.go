@@ -30,8 +30,9 @@ func (i *Inspector) Captures(ctx context.Context, raw string) (*crawl.CapturesRe
 
 func (i *Inspector) capturesOf(ctx context.Context, u urlnorm.URL) (*crawl.CapturesReport, error) {
 	r := &crawl.CapturesReport{URL: u.String(), Captures: []crawl.CaptureReport{}}
-	// The lines of one key come by time, but URLs that differ in capitals only share it.
-	err := i.EachCapture(ctx, archive.OfKey(archive.Key(r.URL)), func(node crawl.NodeRef, line []byte) error {
+	// The lines come by time. Other URLs may share the key, and a member of an earlier release sends
+	// them too.
+	err := i.EachCapture(ctx, archive.OfURL(r.URL), func(node crawl.NodeRef, line []byte) error {
 		e, err := archive.ParseEntry(line)
 		if err != nil || e.URL != r.URL {
 			return err

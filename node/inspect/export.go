@@ -62,7 +62,12 @@ func (i *Inspector) EachCapture(ctx context.Context, r crawl.IndexRange, fn func
 			return err
 		}
 		defer func() { _ = part.Close() }()
-		parts, nodes = append(parts, part), append(nodes, m)
+		lines, err := archive.CurrentLines("", part) // a member of an earlier release sorts by other keys
+		if err != nil {
+			return fmt.Errorf("the archive of %s: %w", m.Name, err)
+		}
+		defer func() { _ = lines.Close() }()
+		parts, nodes = append(parts, lines), append(nodes, m)
 	}
 	return archive.Merge(func(from int, line []byte) error {
 		if !archive.InRange(r, line) {

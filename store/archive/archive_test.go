@@ -180,8 +180,8 @@ func TestIndexNamesOnlyWhatIsSynced(t *testing.T) {
 	if err := a.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf(`test,a)/ 20261121101112 {"url":"http://a.test/","mime":"text/html","status":"200","digest":"%s","length":"%d","offset":"%d","filename":"%s"}`+"\n",
-		digest(sha1.Sum([]byte("x"))), ref.Length, ref.Offset, ref.File)
+	want := fmt.Sprintf(`test,a)/ 20261121101112 {"url":"http://a.test/","mime":"text/html","status":"200","digest":"%s","filename":"%s","offset":"%d","length":"%d"}`+"\n",
+		digest(sha1.Sum([]byte("x"))), ref.File, ref.Offset, ref.Length)
 	if b, _ := os.ReadFile(index); string(b) != want {
 		t.Errorf("after Sync:\n%swant\n%s", b, want)
 	}

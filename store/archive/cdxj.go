@@ -5,16 +5,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/netip"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"crawlnode/crawl"
 )
 
-// indexLine is one capture in a CDXJ index: a sortable key of the URL, the time
+// indexLine is one capture in a CDXJ index: the key of the URL (Key), the time
 // to the second, and JSON in which every value is a string, as the replay tools
 // read it.
 type indexLine struct {
@@ -35,14 +32,16 @@ const indexDate = "20060102150405"
 // unknownDigest stands in an index for the digest of a 304 whose payload is not known.
 const unknownDigest = "-"
 
+// indexFields are the JSON of a line. Their order says by which key the line was made (isCurrent):
+// earlier releases wrote the length before the offset and the file.
 type indexFields struct {
 	URL      string `json:"url"`
 	MIME     string `json:"mime"`
 	Status   string `json:"status"`
 	Digest   string `json:"digest"`
-	Length   string `json:"length"`
-	Offset   string `json:"offset"`
 	Filename string `json:"filename"`
+	Offset   string `json:"offset"`
+	Length   string `json:"length"`
 }
 
 // line makes the index line of the capture that e has just encoded.
@@ -56,7 +55,7 @@ func newIndexLine(url string, date time.Time, mime string, revisit bool, status 
 	} else if mime == "" {
 		mime = unknownMIME
 	}
-	return indexLine{key: surt(url), date: date, indexFields: indexFields{
+	return indexLine{key: Key(url), date: date, indexFields: indexFields{
 		URL: url, MIME: string(appendClean(nil, mime)), Status: strconv.Itoa(status), Digest: digest, Filename: ref.File,
 		Length: strconv.FormatInt(ref.Length, 10), Offset: strconv.FormatInt(ref.Offset, 10),
 	}}
@@ -96,48 +95,4 @@ func parseIndexLine(line []byte) (ref crawl.ArchiveRef, err error) {
 		return ref, fmt.Errorf("index line: record at %d with length %d", ref.Offset, ref.Length)
 	}
 	return ref, nil
-}
-
-// surt turns a canonical URL into the key under which replay tools look it up:
-// the host's labels in reverse order without "www", the port, ")" and the path, all in
-// lower case, with the parameters sorted and no slash at the end.
-//
-//	http://www.Example.org:8080/A/?z=1&a=2  ->  org,example:8080)/a?a=2&z=1
-func surt(url string) string {
-	_, rest, _ := strings.Cut(strings.ToLower(url), "://")
-	end := strings.IndexAny(rest, "/?")
-	if end < 0 {
-		end = len(rest)
-	}
-	path, query, _ := strings.Cut(rest[end:], "?")
-	if path = strings.TrimSuffix(path, "/"); path == "" {
-		path = "/"
-	}
-	if query != "" {
-		params := strings.Split(query, "&")
-		slices.Sort(params)
-		path += "?" + strings.Join(params, "&")
-	}
-	return surtHost(rest[:end]) + ")" + strings.ReplaceAll(path, " ", "%20")
-}
-
-// surtHost reverses the labels of a host and keeps its port. IP addresses stay as they are.
-func surtHost(host string) string {
-	if strings.HasPrefix(host, "[") {
-		return host
-	}
-	name, port, hasPort := strings.Cut(host, ":")
-	if _, err := netip.ParseAddr(name); err == nil {
-		return host
-	}
-	labels := strings.Split(name, ".")
-	if len(labels) > 1 && strings.HasPrefix(labels[0], "www") && strings.Trim(labels[0][3:], "0123456789") == "" {
-		labels = labels[1:]
-	}
-	slices.Reverse(labels)
-	name = strings.Join(labels, ",")
-	if hasPort {
-		return name + ":" + port
-	}
-	return name
 }

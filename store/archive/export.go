@@ -31,6 +31,7 @@ func (a *Archive) WriteRange(out io.Writer, r crawl.IndexRange) error {
 }
 
 // WriteRange is Archive.WriteRange for the archive in a folder, which another process may be writing.
+// Indexes of earlier releases and of other programs are read too; all lines have today's keys.
 func WriteRange(dir string, out io.Writer, r crawl.IndexRange) error {
 	var parts []io.ReadCloser
 	defer func() {
@@ -78,7 +79,7 @@ func openIndex(dir, name string, r crawl.IndexRange) (io.ReadCloser, error) {
 		return nil, err
 	}
 	if strings.HasSuffix(name, indexSuffix) {
-		return rangeOf(f, r)
+		return rangeOf(f, r, dir)
 	}
 	defer func() { _ = f.Close() }()
 	lines := io.Reader(f)
@@ -88,7 +89,7 @@ func openIndex(dir, name string, r crawl.IndexRange) (io.ReadCloser, error) {
 	return SortedLines(dir, lines)
 }
 
-// SortedLines sorts lines of indexes, in nameless files in dir.
+// SortedLines sorts lines of indexes by today's keys, in nameless files in dir.
 func SortedLines(dir string, lines io.Reader) (io.ReadCloser, error) {
 	sorted, err := namelessFile(dir)
 	if err != nil {

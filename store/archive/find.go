@@ -53,7 +53,7 @@ func find(dir string, f *finder) (crawl.ArchiveRef, error) {
 		}
 		names = append(names, found...)
 	}
-	f.key = append([]byte(surt(f.url)), ' ')
+	f.key, f.former = append([]byte(Key(f.url)), ' '), append([]byte(formerKey(f.url)), ' ')
 	for _, name := range names {
 		if err := f.read(filepath.Join(dir, name)); err != nil {
 			return crawl.ArchiveRef{}, err
@@ -67,7 +67,8 @@ func find(dir string, f *finder) (crawl.ArchiveRef, error) {
 
 // finder keeps the newest line that fits.
 type finder struct {
-	key     []byte
+	key     []byte // with the space behind it
+	former  []byte // that of earlier releases
 	url     string
 	payload string // "": any
 	stored  bool   // revisits are passed over, as with a payload
@@ -87,9 +88,14 @@ func (f *finder) read(path string) error {
 	}
 	lines := io.ReadCloser(file)
 	if strings.HasSuffix(path, indexSuffix) {
-		if lines, err = rangeOf(file, crawl.IndexRange{From: string(f.key), To: string(f.key[:len(f.key)-1]) + "!"}); lines == nil || err != nil {
-			return err
+		found, err := f.linesOf(file)
+		if err != nil || found == nil {
+			return errors.Join(err, file.Close())
 		}
+		lines = struct {
+			io.Reader
+			io.Closer
+		}{found, file}
 	}
 	defer func() { _ = lines.Close() }()
 	in := bufio.NewReaderSize(lines, readBuffer)
@@ -101,12 +107,29 @@ func (f *finder) read(path string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if rest, ok := bytes.CutPrefix(line, f.key); ok {
+		rest, ok := bytes.CutPrefix(line, f.key)
+		if !ok {
+			rest, ok = bytes.CutPrefix(line, f.former)
+		}
+		if ok {
 			if err := f.consider(line, rest); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 		}
 	}
+}
+
+// linesOf selects the lines of the URL in a sorted index. Nil: there are none.
+func (f *finder) linesOf(file *os.File) (io.Reader, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	lines, err := RangeOf(file, info.Size(), OfURL(f.url))
+	if lines == nil || err != nil {
+		return nil, err
+	}
+	return lines, nil
 }
 
 // consider takes a line that has the key of the URL; rest begins with the date.
@@ -130,12 +153,20 @@ func (f *finder) consider(line, rest []byte) error {
 	return nil
 }
 
-// Lookup calls fn with each capture of a key in the indexes of a folder, by time.
-func Lookup(dir, key string, fn func(*Entry) error) error {
+// Lookup calls fn with each capture of a canonical URL in the indexes of a folder, by time.
+func Lookup(dir, url string, fn func(*Entry) error) error { return lookup(dir, OfURL(url), fn) }
+
+// LookupAlike is like Lookup, for all URLs that have the key of a URL. They are other pages: whoever
+// asks for a URL wants to see them only when nothing is stored of the URL itself.
+func LookupAlike(dir, url string, fn func(*Entry) error) error {
+	return lookup(dir, OfKey(Key(url)), fn)
+}
+
+func lookup(dir string, in crawl.IndexRange, fn func(*Entry) error) error {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() { // ends when the range does, or at the first write after r is closed
-		err := WriteRange(dir, w, OfKey(key))
+		err := WriteRange(dir, w, in)
 		done <- err
 		_ = w.CloseWithError(err)
 	}()

@@ -11,32 +11,51 @@ import (
 	"crawlnode/crawl"
 )
 
-// Key is the key of a canonical URL in an index: see surt.
-func Key(url string) string { return surt(url) }
-
-// InRange reports whether a line of an index, without its end, is in a range.
+// InRange reports whether a line of an index, without its end and of today's form, is in a range.
 func InRange(r crawl.IndexRange, line []byte) bool {
-	return string(line) >= r.From && !isBeyond(r, line)
+	return string(line) >= r.From && !isBeyond(r, line) && (r.URL == "" || isOf(line, r.URL))
+}
+
+// isOf reports whether a line is one of a URL's.
+func isOf(line []byte, url string) bool {
+	_, fields, ok := bytes.Cut(line, []byte(` {"url":"`))
+	if rest, same := bytes.CutPrefix(fields, []byte(url)); ok && same {
+		return bytes.HasPrefix(rest, []byte(`",`))
+	}
+	if !bytes.ContainsRune(fields, '\\') {
+		return false
+	}
+	e, err := ParseEntry(line)
+	return err == nil && e.URL == url
 }
 
 // isBeyond reports whether a line, and so every later one, is behind a range.
 func isBeyond(r crawl.IndexRange, line []byte) bool { return r.To != "" && string(line) >= r.To }
 
+// OfURL is the range of one canonical URL's lines.
+func OfURL(url string) crawl.IndexRange {
+	r := OfKey(Key(url))
+	r.URL = url
+	return r
+}
+
 // OfKey is the range of one key's lines.
 func OfKey(key string) crawl.IndexRange { return crawl.IndexRange{From: key + " ", To: key + "!"} }
 
-// rangeOf reads what a sorted index has in a range, and closes f. Nil: there is nothing.
-func rangeOf(f *os.File, r crawl.IndexRange) (io.ReadCloser, error) {
-	if r == (crawl.IndexRange{}) {
-		return f, nil
-	}
+// rangeOf reads what a sorted index has in a range, and closes f. Nil: there is nothing. What a file
+// of an earlier release has is sorted by today's keys, in a nameless file in dir.
+func rangeOf(f *os.File, r crawl.IndexRange, dir string) (io.ReadCloser, error) {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	lines, err := RangeOf(f, size, r)
+	lines, sorted, err := selectOf(f, size, r)
 	if err != nil || lines == nil {
 		return nil, errors.Join(err, f.Close())
+	}
+	if !sorted {
+		anew, err := SortedLines(dir, lines)
+		return anew, errors.Join(err, f.Close())
 	}
 	return struct {
 		io.Reader
@@ -44,17 +63,38 @@ func rangeOf(f *os.File, r crawl.IndexRange) (io.ReadCloser, error) {
 	}{lines, f}, nil
 }
 
-// RangeOf reads what a sorted index of that size has in a range. Nil: there is nothing.
+// RangeOf reads what a sorted index of that size has in a range. Nil: there is nothing. Lines of an
+// earlier release come with today's keys, in the order of theirs: SortedLines sorts them.
 func RangeOf(f io.ReaderAt, size int64, r crawl.IndexRange) (io.Reader, error) {
-	start, err := seekLine(f, size, r.From)
-	if err != nil {
-		return nil, err
+	lines, _, err := selectOf(f, size, r)
+	return lines, err
+}
+
+// selectOf is RangeOf, and reports whether the lines come in the order of today's keys.
+func selectOf(f io.ReaderAt, size int64, r crawl.IndexRange) (lines io.Reader, sorted bool, err error) {
+	first, _, err := lineFrom(f, size, 0)
+	if err != nil || first == nil {
+		return nil, false, err
 	}
-	first, _, err := lineFrom(f, size, start)
-	if err != nil || first == nil || isBeyond(r, first) {
-		return nil, err
+	in, sorted := r, !isFormer(first)
+	if !sorted {
+		in = formerRange(r)
 	}
-	return &selection{in: bufio.NewReaderSize(io.NewSectionReader(f, start, size-start), readBuffer), r: r, sorted: true}, nil
+	start := int64(0)
+	if in.From != "" {
+		if start, err = seekLine(f, size, in.From); err != nil {
+			return nil, false, err
+		}
+		first, _, err = lineFrom(f, size, start)
+	}
+	if err != nil || first == nil || isBeyond(in, first) {
+		return nil, false, err
+	}
+	from := io.NewSectionReader(f, start, size-start)
+	if sorted && r == (crawl.IndexRange{}) {
+		return from, true, nil
+	}
+	return &selection{in: bufio.NewReaderSize(from, readBuffer), r: r, sorted: true, end: in.To}, sorted, nil
 }
 
 // seekLine finds the start of the first line that is not before from, in a sorted file; size when there is none.
@@ -99,7 +139,8 @@ func lineFrom(f io.ReaderAt, size, pos int64) (line []byte, start int64, err err
 type selection struct {
 	in     *bufio.Reader
 	r      crawl.IndexRange
-	sorted bool // the first line beyond the range is the end
+	sorted bool   // the first line that is not before end is the end
+	end    string // as the file is sorted; "": there is none
 	rest   []byte
 }
 
@@ -111,11 +152,15 @@ func (s *selection) Read(p []byte) (int, error) {
 			return 0, err // a line without its end is being written
 		}
 		bare := line[:len(line)-1]
-		if s.sorted && isBeyond(s.r, bare) {
+		if s.sorted && s.end != "" && string(bare) >= s.end {
 			return 0, io.EOF
 		}
-		if InRange(s.r, bare) {
-			s.rest = line
+		if isCurrent(bare) {
+			if InRange(s.r, bare) {
+				s.rest = line
+			}
+		} else if bare = currentLine(bare); InRange(s.r, bare) {
+			s.rest = append(bytes.Clone(bare), '\n')
 		}
 	}
 	n := copy(p, s.rest)

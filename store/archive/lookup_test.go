@@ -56,7 +56,7 @@ func TestRangeOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if in, err := rangeOf(f, r); err != nil {
+		if in, err := rangeOf(f, r, t.TempDir()); err != nil {
 			t.Fatal(err)
 		} else if in != nil {
 			all, err := io.ReadAll(in)

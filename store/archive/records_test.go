@@ -203,25 +203,6 @@ func TestHeaderInjection(t *testing.T) {
 	}
 }
 
-func TestSURT(t *testing.T) {
-	t.Parallel()
-	for url, want := range map[string]string{
-		"http://example.org/":                      "org,example)/",
-		"https://www.Example.org/A/?z=1&a=2":       "org,example)/a?a=2&z=1",
-		"http://www2.a.b.test:8080/x/y/":           "test,b,a:8080)/x/y",
-		"http://192.0.2.1:81/":                     "192.0.2.1:81)/",
-		"http://[2001:db8::1]:81/p":                "[2001:db8::1]:81)/p",
-		"http://wwwhat.test/?":                     "test,wwwhat)/",
-		"http://localhost?x":                       "localhost)/?x",
-		"http://www.test/":                         "test)/",
-		"http://example.org/a%20b/http://c.test/#": "org,example)/a%20b/http://c.test/#",
-	} {
-		if got := surt(url); got != want {
-			t.Errorf("surt(%s) = %s, want %s", url, got, want)
-		}
-	}
-}
-
 // TestMembersAreIndependent unpacks with the standard library: each member is a gzip file of its
 // own.
 func TestMembersAreIndependent(t *testing.T) {

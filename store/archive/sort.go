@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"crawlnode/store/files"
 )
@@ -148,7 +150,7 @@ func sortIndex(from, to string, memory int) (err error) {
 	return out.Sync()
 }
 
-// sortTo writes the whole lines of in to out, sorted. Lines that do not fit into memory are sorted
+// sortTo writes the whole lines of in to out, sorted by today's keys. Lines that do not fit into memory are sorted
 // in runs in a nameless file in dir, which are then merged.
 func sortTo(out io.Writer, in io.Reader, dir string, memory int) error {
 	runs, err := namelessFile(dir)
@@ -173,6 +175,9 @@ const sortPrefix = "sort-"
 // namelessFile makes a file that disappears when it is closed, also by a crash.
 func namelessFile(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, sortPrefix+"*")
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		f, err = os.CreateTemp("", sortPrefix+"*") // an archive that may only be read
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +219,7 @@ func sortRuns(in *bufio.Reader, runs *os.File, memory int) ([]io.Reader, error) 
 	for {
 		line, err := in.ReadSlice('\n')
 		if len(line) > 0 && err == nil {
-			text = append(text, line...)
+			text = append(append(text, currentLine(line[:len(line)-1])...), '\n')
 			ends = append(ends, len(text))
 		}
 		last := err == io.EOF

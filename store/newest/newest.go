@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	"crawlnode/store/archive"
@@ -19,7 +18,8 @@ const maxLine = 64 << 10
 // Each calls fn with the entry of each URL that counts, in the order of the index. An error of fn ends the walk and is
 // returned as it is.
 func Each(index io.Reader, fn func(e *archive.Entry) error) error {
-	var group []archive.Entry // of one key, one of each URL
+	var group []archive.Entry  // of one key, one of each URL
+	places := map[string]int{} // in group, by URL: session ids give many URLs one key
 	var key []byte
 	flush := func() error {
 		for i := range group {
@@ -28,6 +28,7 @@ func Each(index io.Reader, fn func(e *archive.Entry) error) error {
 			}
 		}
 		group = group[:0]
+		clear(places)
 		return nil
 	}
 	in := bufio.NewReaderSize(index, maxLine)
@@ -49,20 +50,15 @@ func Each(index io.Reader, fn func(e *archive.Entry) error) error {
 			}
 			key = append(key[:0], k...)
 		}
-		group = replace(group, &e)
+		i, known := places[e.URL]
+		switch {
+		case !known:
+			places[e.URL] = len(group)
+			group = append(group, e)
+		case passing(group[i].Status) == passing(e.Status), passing(group[i].Status):
+			group[i] = e // lines of a key come by time
+		}
 	}
-}
-
-// replace puts an entry in the place of an older one of its URL, if it counts more.
-func replace(group []archive.Entry, e *archive.Entry) []archive.Entry {
-	i := slices.IndexFunc(group, func(o archive.Entry) bool { return o.URL == e.URL })
-	switch {
-	case i < 0:
-		return append(group, *e)
-	case passing(group[i].Status) == passing(e.Status), passing(group[i].Status):
-		group[i] = *e // lines of a key come by time
-	}
-	return group
 }
 
 // passing reports whether an answer says nothing of the page: it is asked for less, it failed, or nothing has changed.
