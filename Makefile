@@ -148,6 +148,7 @@ generate: build ## the code behind the .proto files, the references in docs/, TH
 deps: ## what the integration tests need from the system; nothing when it is there
 	.ci/deps $(DEB_PACKAGES) $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm)
 	.ci/npm integration/warcio
+	.ci/npm integration/wabac
 	.ci/npm integration/manifests
 	.ci/npm integration/axe
 	.ci/npm integration/duckdb

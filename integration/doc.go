@@ -11,6 +11,7 @@
 //	walk         a crawler of some 80 lines, to check and replace the lists of pages
 //	readWARC     reads archives with nothing but gzip and textproto
 //	secondReader reads archives with the npm package warcio, in integration/warcio
+//	check.mjs    in integration/wabac asks the engine of ReplayWeb.page for the pages of a WACZ file
 //	trail        every request as the web server saw it; judges repeats, take-overs and pauses
 //	robotsSite   hosts whose robots.txt answer in every way; judges what was fetched of each, and when
 //	trial        one run of a scenario: a cluster on a thin web, a fault at a random moment, a verdict

@@ -168,7 +168,31 @@ func (c *collection) archive(ctx context.Context, w *wacz.Writer) error {
 	if _, err := c.index.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return w.Index(c.index)
+	return addIndex(w, c.index)
+}
+
+// addIndex adds the lines of an index, by the keys that viewers of a collection look up.
+func addIndex(w *wacz.Writer, lines io.Reader) error {
+	r, keyed := io.Pipe()
+	done := make(chan error, 1)
+	go func() { // ends when the lines do, or at the first write after r is closed
+		buffered := bufio.NewWriterSize(keyed, 64<<10)
+		var line []byte
+		err := archive.ReadEntries(lines, func(e archive.Entry) error {
+			line = archive.AppendForeign(line[:0], wacz.Key(e.URL), &e)
+			_, err := buffered.Write(line)
+			return err
+		})
+		err = errors.Join(err, buffered.Flush())
+		_ = keyed.CloseWithError(err)
+		done <- err
+	}()
+	sorted, err := archive.SortedForeign("", r)
+	_ = r.CloseWithError(errors.Join(err, io.ErrClosedPipe))
+	if read := <-done; err != nil || read != nil {
+		return errors.Join(err, read)
+	}
+	return errors.Join(w.Index(sorted), sorted.Close())
 }
 
 // file adds a WARC file as it is. One that is being written ends with the last record that the index names.
@@ -235,7 +259,7 @@ func (c *collection) members(ctx context.Context, w *wacz.Writer) error {
 	if _, err := placed.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return w.Index(placed)
+	return addIndex(w, placed)
 }
 
 // fill writes records to a file until it is large enough; more: there are others.

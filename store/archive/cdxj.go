@@ -62,7 +62,9 @@ func newIndexLine(url string, date time.Time, mime string, revisit bool, status 
 }
 
 // appendIndexLine appends l with its end of line.
-func appendIndexLine(b []byte, l indexLine) []byte {
+func appendIndexLine(b []byte, l indexLine) []byte { return appendLine(b, &l, l.indexFields) }
+
+func appendLine(b []byte, l *indexLine, fields any) []byte {
 	b = appendClean(b, l.key)
 	b = append(b, ' ')
 	b = l.date.UTC().AppendFormat(b, indexDate)
@@ -70,7 +72,7 @@ func appendIndexLine(b []byte, l indexLine) []byte {
 	out := bytes.NewBuffer(b)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(l.indexFields); err != nil {
+	if err := enc.Encode(fields); err != nil {
 		panic("BUG: strings cannot be written as JSON: " + err.Error())
 	}
 	return out.Bytes()

@@ -109,6 +109,22 @@ func AppendEntry(b []byte, e *Entry) []byte {
 	return appendIndexLine(b, newIndexLine(e.URL, e.At, e.MIME, e.Revisit, e.Status, e.Digest, e.Ref))
 }
 
+// AppendForeign appends the line of an entry by another program's key, with its end. Its fields stand
+// in the order in which other programs write them, so that readers do not take the key for one of Key.
+func AppendForeign(b []byte, key string, e *Entry) []byte {
+	l := newIndexLine(e.URL, e.At, e.MIME, e.Revisit, e.Status, e.Digest, e.Ref)
+	l.key = key
+	return appendLine(b, &l, struct {
+		URL      string `json:"url"`
+		MIME     string `json:"mime"`
+		Status   string `json:"status"`
+		Digest   string `json:"digest"`
+		Length   string `json:"length"`
+		Offset   string `json:"offset"`
+		Filename string `json:"filename"`
+	}{l.URL, l.MIME, l.Status, l.Digest, l.Length, l.Offset, l.Filename})
+}
+
 // OpenMember opens the bytes at a place in a folder, as they stand in their file.
 func OpenMember(dir string, ref crawl.ArchiveRef) (io.ReadCloser, error) {
 	if ref.File == "" || ref.File != filepath.Base(ref.File) {

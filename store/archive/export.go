@@ -91,11 +91,20 @@ func openIndex(dir, name string, r crawl.IndexRange) (io.ReadCloser, error) {
 
 // SortedLines sorts lines of indexes by today's keys, in nameless files in dir.
 func SortedLines(dir string, lines io.Reader) (io.ReadCloser, error) {
+	return sortedBy(dir, lines, currentLine)
+}
+
+// SortedForeign sorts lines of AppendForeign by the keys that they have, as SortedLines does.
+func SortedForeign(dir string, lines io.Reader) (io.ReadCloser, error) {
+	return sortedBy(dir, lines, func(line []byte) []byte { return line })
+}
+
+func sortedBy(dir string, lines io.Reader, as func([]byte) []byte) (io.ReadCloser, error) {
 	sorted, err := namelessFile(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := sortTo(sorted, lines, dir, sortMemory); err != nil {
+	if err := sortTo(sorted, lines, dir, sortMemory, as); err != nil {
 		return nil, errors.Join(err, sorted.Close())
 	}
 	return rewound(sorted)

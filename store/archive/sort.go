@@ -144,21 +144,21 @@ func sortIndex(from, to string, memory int) (err error) {
 			_ = os.Remove(to)
 		}
 	}()
-	if err := sortTo(out, in, filepath.Dir(to), memory); err != nil {
+	if err := sortTo(out, in, filepath.Dir(to), memory, currentLine); err != nil {
 		return fmt.Errorf("sort %s: %w", from, err)
 	}
 	return out.Sync()
 }
 
-// sortTo writes the whole lines of in to out, sorted by today's keys. Lines that do not fit into memory are sorted
-// in runs in a nameless file in dir, which are then merged.
-func sortTo(out io.Writer, in io.Reader, dir string, memory int) error {
+// sortTo writes what as makes of the whole lines of in to out, sorted. Lines that do not fit into
+// memory are sorted in runs in a nameless file in dir, which are then merged.
+func sortTo(out io.Writer, in io.Reader, dir string, memory int, as func(line []byte) []byte) error {
 	runs, err := namelessFile(dir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = runs.Close() }()
-	parts, err := sortRuns(bufio.NewReaderSize(in, readBuffer), runs, memory)
+	parts, err := sortRuns(bufio.NewReaderSize(in, readBuffer), runs, memory, as)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func removeNamed(dir string) error {
 
 // sortRuns reads all lines of in and returns them as sorted runs: the last one in memory, the
 // others in the file runs.
-func sortRuns(in *bufio.Reader, runs *os.File, memory int) ([]io.Reader, error) {
+func sortRuns(in *bufio.Reader, runs *os.File, memory int, as func(line []byte) []byte) ([]io.Reader, error) {
 	var (
 		parts []io.Reader
 		text  []byte // the lines of this run, with their ends
@@ -219,7 +219,7 @@ func sortRuns(in *bufio.Reader, runs *os.File, memory int) ([]io.Reader, error) 
 	for {
 		line, err := in.ReadSlice('\n')
 		if len(line) > 0 && err == nil {
-			text = append(append(text, currentLine(line[:len(line)-1])...), '\n')
+			text = append(append(text, as(line[:len(line)-1])...), '\n')
 			ends = append(ends, len(text))
 		}
 		last := err == io.EOF

@@ -138,7 +138,8 @@ const (
 	blocksName = "index.idx"
 )
 
-// Index adds the lines of a CDXJ index, in the order of LC_ALL=C sort; the files that they name are those of AddFile.
+// Index adds the lines of a CDXJ index by the keys of Key, in the order of LC_ALL=C sort; the files
+// that they name are those of AddFile.
 func (w *Writer) Index(lines io.Reader) error {
 	var blocks bytes.Buffer
 	fmt.Fprintf(&blocks, "!meta 0 {\"format\": \"cdxj-gzip-1.0\", \"filename\": %q}\n", indexName)
