@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
