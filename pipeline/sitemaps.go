@@ -62,7 +62,7 @@ func (w *worker) sitemapTurn(v *crawl.Visit, resp *fetcher.Response) (end func()
 // broken file counts.
 func (f *finds) parseSitemap(resp *fetcher.Response) (sitemap.Sitemap, error) {
 	parse := sitemap.Parse
-	if resp.Truncated || resp.DecodeErr != nil {
+	if resp.Truncated != "" || resp.DecodeErr != nil {
 		parse = sitemap.ParsePart
 	}
 	return parse(resp.Body, resp.ContentType, f.v.Item.URL)

@@ -173,12 +173,12 @@ func TestCutSitemap(t *testing.T) {
 		as   func(*crawl.Visit)
 		how  func(*fetcher.Response)
 	}{
-		"limit":          {set, file, func(r *fetcher.Response) { r.Truncated = true }},
+		"limit":          {set, file, func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }},
 		"broken packing": {set, file, func(r *fetcher.Response) { r.DecodeErr = io.ErrUnexpectedEOF }},
-		"index":          {index, file, func(r *fetcher.Response) { r.Truncated = true }},
-		"list":           {"http://a.test/x\nhttp://a.test/lo", file, func(r *fetcher.Response) { r.Truncated = true }},
-		"linked":         {set, page, func(r *fetcher.Response) { r.Truncated = true }},
-		"linked index":   {index, page, func(r *fetcher.Response) { r.Truncated = true }},
+		"index":          {index, file, func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }},
+		"list":           {"http://a.test/x\nhttp://a.test/lo", file, func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }},
+		"linked":         {set, page, func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }},
+		"linked index":   {index, page, func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }},
 	} {
 		b := newBench(t, scope.Options{})
 		b.web["http://a.test/sitemap.xml"] = func(fetcher.Request) (*fetcher.Response, error) {
