@@ -72,7 +72,7 @@ var table = []rule{
 		"it stores what it is given and knows neither fetching nor the frontier",
 	},
 	{
-		[]string{"store/readback"}, []string{"crawl", "store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
+		[]string{"store/readback"}, []string{"crawl", "store/archive", "web/fetcher", "web/htmlparse", "web/maintext", "web/simhash", "web/urlnorm"},
 		"it reads archives, through a node or from a folder, and changes nothing",
 	},
 	{
@@ -104,7 +104,7 @@ var table = []rule{
 		"it writes down what was read of a page and knows neither fetching nor the archive",
 	},
 	{
-		[]string{"store/mirror"}, []string{"crawl", "store/archive", "store/files", "web/fetcher", "web/rewrite", "web/urlnorm"},
+		[]string{"store/mirror"}, []string{"crawl", "store/archive", "store/files", "store/readback", "web/rewrite", "web/urlnorm"},
 		"it makes files of captures; where those come from is an interface that it declares",
 	},
 	{
@@ -144,7 +144,7 @@ var table = []rule{
 		"it reads the text of a page; what it is for is known above",
 	},
 	{
-		[]string{"store/linkgraph"}, []string{"store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
+		[]string{"store/linkgraph"}, []string{"store/archive", "store/readback", "web/htmlparse", "web/urlnorm"},
 		"it reads what crawls have left on disk; ranking what it reads is done elsewhere",
 	},
 	{
@@ -470,7 +470,7 @@ var table = []rule{
 		"lists, from a cluster or from the data directories of nodes that do not run",
 	},
 	{
-		[]string{"cli/searchverb"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl", "node/datadir", "node/indexer", "store/archive", "store/search", "web/fetcher", "web/htmlparse", "web/maintext", "web/urlnorm"},
+		[]string{"cli/searchverb"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl", "node/datadir", "node/indexer", "store/readback", "store/search", "web/htmlparse", "web/urlnorm"},
 		"it asks a node through the API, or an index that no node uses, which it makes of archives",
 	},
 	{
@@ -498,11 +498,11 @@ var table = []rule{
 		"a table and a verb; its test holds it against the codes that the program has",
 	},
 	{
-		[]string{"cli/pagefiles"}, []string{"api/client", "api/plaintext", "cli/command", "crawl", "node/crawldoc", "store/archive", "store/files", "store/mirror", "web/normalize"},
+		[]string{"cli/pagefiles"}, []string{"api/client", "api/plaintext", "cli/command", "crawl", "node/crawldoc", "store/archive", "store/files", "store/mirror", "store/readback", "web/normalize"},
 		"it reads archives, through a node or from a folder, and writes what package mirror makes of them",
 	},
 	{
-		[]string{"cli/export"}, []string{"api/client", "api/plaintext", "cli/command", "cli/pagefiles", "cli/remote", "crawl", "store/archive", "store/newest", "store/readback", "store/s3test", "store/table", "store/upload", "store/wacz", "web/htmlparse", "web/maintext", "web/urlnorm"},
+		[]string{"cli/export"}, []string{"api/client", "api/plaintext", "cli/command", "cli/pagefiles", "cli/remote", "crawl", "store/archive", "store/newest", "store/readback", "store/s3test", "store/table", "store/upload", "store/wacz", "web/htmlparse", "web/urlnorm"},
 		"its verbs read archives, through a node or from folders, and write them in the forms of others",
 	},
 	{
@@ -514,7 +514,7 @@ var table = []rule{
 		"it computes from files, without a node",
 	},
 	{
-		[]string{"cli/focus"}, []string{"api/plaintext", "cli/command", "config", "crawl", "focus", "store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
+		[]string{"cli/focus"}, []string{"api/plaintext", "cli/command", "config", "crawl", "focus", "store/archive", "store/readback", "web/htmlparse", "web/urlnorm"},
 		"it reads pages from files and learns from them, without a node",
 	},
 	{

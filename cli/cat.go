@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"os"
 
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
@@ -23,17 +22,24 @@ type catVerb struct {
 func (*catVerb) Help() string {
 	return command.Examples("crawlnode cat https://docs.example.org/guide/", "crawlnode cat https://docs.example.org/guide/ --text --data-dir crawlnode-data/n1") + `
 
-It prints the body of the newest capture, without content codings such as gzip.
+It prints the body of the newest capture, without content codings such as gzip;
+with --text the text that the crawl saw, in a browser if it used one (--render).
+What is left of a damaged body is printed, with a warning.
 A body that was stored once for several URLs is found with each of them. Any
 node answers for all; with --data-dir only what that node stored is found.`
 }
 
 func (v *catVerb) Run(ctx context.Context, env *Env) int {
 	if v.DataDir != "" {
-		if _, err := os.Stat(v.DataDir); err != nil {
+		dirs, err := readback.Open(v.DataDir)
+		if err != nil {
 			return env.Fail(command.ExitUsage, "--data-dir: %v", err)
 		}
-		return v.print(ctx, env, readback.Folder{Dir: v.DataDir})
+		defer func() { _ = dirs.Close() }() // it is in the system's folder of temporary files
+		for _, w := range dirs.Warnings {
+			env.Fail(0, "%v", w)
+		}
+		return v.print(ctx, env, dirs)
 	}
 	code := command.ExitOK
 	if failed := v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
@@ -47,7 +53,7 @@ func (v *catVerb) Run(ctx context.Context, env *Env) int {
 
 // print writes what was asked for to standard output.
 func (v *catVerb) print(ctx context.Context, env *Env, source readback.Source) int {
-	err := readback.Print(ctx, source, v.URL, readback.Form{Headers: v.Headers, Text: v.Text, Raw: v.Raw}, env.Stdout, env.Stderr)
+	err := readback.Print(ctx, source, v.URL, readback.Form{Headers: v.Headers, Text: v.Text, Raw: v.Raw}, readback.MaxContent, env.Stdout, env.Stderr)
 	if err != nil {
 		return env.Fail(exitCode(err), "%v", err)
 	}

@@ -248,6 +248,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s answered %d: %s", e.Addr, e.Code, e.Detail)
 }
 
+// NotFound reports whether the node has nothing of that name.
+func (e *Error) NotFound() bool { return e.Code == http.StatusNotFound }
+
 // CopyIndex writes the CDXJ index of the cluster's archive to w. It has no time limit. The output
 // is complete only if the error is nil.
 func (c *Client) CopyIndex(ctx context.Context, w io.Writer) error {

@@ -70,7 +70,7 @@ func (c *content) fill(page *readback.Page, u string) (err error) {
 	switch c.View {
 	case viewPage:
 		if !page.IsHTML() {
-			return fmt.Errorf("only HTML is shown as a page, and this is %s", page.Record.ContentType)
+			return fmt.Errorf("only HTML is shown as a page, and this is %s", page.MediaType())
 		}
 		c.Frame = "/archive?" + url.Values{"url": {u}}.Encode()
 	case viewHeaders:
@@ -97,7 +97,7 @@ func (d *Dashboard) readPage(ctx context.Context, at *crawl.ArchiveReport) (*rea
 	if err != nil {
 		return nil, err
 	}
-	return readback.Of(ctx, source, record)
+	return readback.Of(ctx, source, record, readback.MaxPage)
 }
 
 // frame answers with an archived page for the sandboxed frame.

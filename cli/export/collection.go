@@ -62,6 +62,7 @@ func (v *WACZVerb) Run(ctx context.Context, env *command.Env) int {
 		}), c.left.err()); err != nil {
 			return err
 		}
+		c.left.warn(env)
 		return store.copy(ctx, v.Output)
 	})
 	if code == command.ExitOK && v.Output != "-" {
@@ -109,7 +110,7 @@ func (c *collection) write(ctx context.Context, out io.Writer, v *WACZVerb, soft
 				c.left.note(e, err)
 				return nil
 			}
-			if !v.Text {
+			if !v.Text || d.noIndex { // viewers search what they are given
 				d.Text = ""
 			}
 			c.pages++
@@ -150,11 +151,11 @@ func (c *collection) eachLine(ctx context.Context, fn func(e *archive.Entry) err
 
 // archive adds the WARC files and the index.
 func (c *collection) archive(ctx context.Context, w *wacz.Writer) error {
-	dirs, local := c.src.(readback.Folders)
+	dirs, local := c.src.(*readback.Archives)
 	if !local || c.packed {
 		return c.members(ctx, w)
 	}
-	for _, dir := range dirs {
+	for _, dir := range dirs.Folders {
 		paths, err := archive.Files(dir)
 		if err != nil {
 			return err
@@ -305,22 +306,31 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// member copies a record; one in a zstd frame becomes a gzip member.
+// member copies a record; one in a zstd frame, or without compression, becomes a gzip member.
 func (c *collection) member(ctx context.Context, ref crawl.ArchiveRef, out io.Writer) error {
 	r, err := openMember(ctx, c.src, ref)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	if strings.HasSuffix(ref.File, ".warc.gz") {
-		_, err := io.Copy(out, r)
-		return err
-	}
-	plain, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
+	in := bufio.NewReader(r)
+	magic, err := in.Peek(4)
 	if err != nil {
 		return err
 	}
-	defer plain.Close()
+	plain := io.Reader(in)
+	switch {
+	case magic[0] == 0x1f && magic[1] == 0x8b:
+		_, err := io.Copy(out, in)
+		return err
+	case string(magic) != "WARC":
+		frame, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
+		if err != nil {
+			return err
+		}
+		defer frame.Close()
+		plain = frame
+	}
 	z := gzip.NewWriter(out)
 	_, err = io.Copy(z, plain)
 	return errors.Join(err, z.Close())
@@ -331,12 +341,6 @@ func openMember(ctx context.Context, src source, ref crawl.ArchiveRef) (io.ReadC
 	if c, ok := src.(cluster); ok {
 		return c.client.OpenCapture(ctx, ref.File, ref.Offset)
 	}
-	dirs, _ := src.(readback.Folders)
-	for _, dir := range dirs {
-		r, err := archive.OpenMember(dir, ref)
-		if err == nil || !errors.Is(err, os.ErrNotExist) {
-			return r, err
-		}
-	}
-	return nil, fmt.Errorf("no data directory has %s", ref.File)
+	dirs, _ := src.(*readback.Archives)
+	return dirs.OpenMember(ref)
 }

@@ -17,7 +17,6 @@ import (
 	"crawlnode/store/archive"
 	"crawlnode/store/readback"
 	"crawlnode/web/htmlparse"
-	"crawlnode/web/maintext"
 )
 
 // document is a page as a search engine takes it.
@@ -45,11 +44,10 @@ func mainDocument(e *archive.Entry, p *readback.Page) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, _, err := p.Content()
+	main, err := p.Main()
 	if err != nil {
 		return nil, err
 	}
-	main := maintext.Extract(content, p.Header("Content-Type"), p.Header("Content-Language"))
 	d.Title, d.Description = cmp.Or(main.Title, d.Title), cmp.Or(main.Description, d.Description)
 	d.Headings, d.Text, d.Language = main.Headings, main.Text, main.Language
 	return d, nil
@@ -67,12 +65,9 @@ func documentOf(e *archive.Entry, p *readback.Page) (*document, error) {
 	}
 	sum := sha256.Sum256([]byte(e.URL))
 	d := &document{ID: hex.EncodeToString(sum[:16]), URL: e.URL, Host: hostOf(e.URL), Title: doc.Title, Description: doc.Description, Text: text, Language: doc.Lang,
-		FetchedAt: e.At, Timestamp: e.At.Unix(), doc: doc, noIndex: doc.NoIndex, bytes: p.Size()}
+		FetchedAt: e.At, Timestamp: e.At.Unix(), doc: doc, noIndex: p.NoIndex(doc), bytes: p.Size()}
 	if e.Digest != "-" {
 		d.Digest = e.Digest
-	}
-	if byHeader, _ := htmlparse.HeaderDirectives(p.Header("X-Robots-Tag"), ""); byHeader {
-		d.noIndex = true
 	}
 	return d, nil
 }
@@ -115,6 +110,7 @@ func (v *documents) write(ctx context.Context, env *command.Env, line func(out *
 			}
 			return buffered.Flush()
 		})
+		left.warn(env)
 		if err := errors.Join(err, left.err()); err != nil {
 			return err
 		}

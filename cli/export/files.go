@@ -27,9 +27,15 @@ URL. The same command again writes what is new, or goes on where it was stopped.
 
 // Run writes the files.
 func (v *FilesVerb) Run(ctx context.Context, env *command.Env) int {
-	src, err := pagefiles.DataDirs(v.DataDir)
-	if err != nil {
-		return env.Fail(command.ExitUsage, "--data-dir: %v", err)
+	var src pagefiles.Directories
+	damaged := command.ExitOK
+	if len(v.DataDir) > 0 {
+		var err error
+		if src, err = pagefiles.DataDirs(v.DataDir); err != nil {
+			return env.Fail(command.ExitUsage, "--data-dir: %v", err)
+		}
+		defer func() { _ = src.Close() }() // it is in the system's folder of temporary files
+		damaged = pagefiles.Warn(env, src.Archives)
 	}
 	out, code := pagefiles.Open(env, v.Output, v.DataDir...)
 	if code != command.ExitOK {
@@ -39,12 +45,12 @@ func (v *FilesVerb) Run(ctx context.Context, env *command.Env) int {
 	const resume = "the same command"
 	if len(v.DataDir) == 0 {
 		asked := v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
-			code = out.Write(ctx, pagefiles.Cluster{Client: c}, resume)
+			code = out.Write(ctx, pagefiles.ClusterOf(c), resume)
 			return nil
 		})
 		return max(asked, code)
 	}
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
-	return out.Write(ctx, src, resume)
+	return max(damaged, out.Write(ctx, src, resume))
 }

@@ -113,6 +113,7 @@ func (v *ParquetVerb) captures(ctx context.Context, env *command.Env, src source
 		return sum, err
 	}
 	sum, err = out.Close()
+	left.warn(env)
 	return sum, errors.Join(err, left.err())
 }
 
@@ -159,7 +160,7 @@ func details(ctx context.Context, src source, e *archive.Entry, row *table.Captu
 		row.RecordID = id
 	}
 	row.Truncated = table.OptionalText(record.Truncated)
-	page, err := readback.Of(ctx, src, record)
+	page, err := readback.Of(ctx, src, record, readback.MaxPage)
 	if err != nil {
 		return err
 	}
@@ -201,6 +202,7 @@ func (v *ParquetVerb) pages(ctx context.Context, env *command.Env, src source) (
 		return sum, err
 	}
 	sum, err = out.Close()
+	left.warn(env)
 	return sum, errors.Join(err, left.err())
 }
 
@@ -230,6 +232,7 @@ func (v *ParquetVerb) links(ctx context.Context, env *command.Env, src source) (
 		return sum, err
 	}
 	sum, err = out.Close()
+	left.warn(env)
 	return sum, errors.Join(err, left.err())
 }
 

@@ -7,13 +7,12 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
+	"crawlnode/cli/pagefiles"
 	"crawlnode/cli/remote"
-	"crawlnode/crawl"
 	"crawlnode/store/archive"
 	"crawlnode/store/newest"
 	"crawlnode/store/readback"
@@ -43,7 +42,6 @@ type source interface {
 	readback.Source
 	// WriteIndex writes the lines of the index, sorted and each once.
 	WriteIndex(ctx context.Context, out io.Writer) error
-	Record(ctx context.Context, ref crawl.ArchiveRef) (*archive.Record, error)
 }
 
 // cluster is a source: a running cluster.
@@ -56,23 +54,6 @@ func (c cluster) WriteIndex(ctx context.Context, out io.Writer) error {
 	return c.client.CopyIndex(ctx, out)
 }
 
-func (c cluster) Record(ctx context.Context, ref crawl.ArchiveRef) (*archive.Record, error) {
-	return c.Read(ctx, &crawl.ArchiveReport{File: ref.File, Offset: ref.Offset, Length: ref.Length})
-}
-
-// folders are the folders of WARC files of the data directories.
-func (f *from) folders() (readback.Folders, error) {
-	var all readback.Folders
-	for _, dir := range f.DataDir {
-		warc := filepath.Join(dir, "warc")
-		if info, err := os.Stat(warc); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("%s has no folder warc: give the data directory of a node that stores pages", dir)
-		}
-		all = append(all, warc)
-	}
-	return all, nil
-}
-
 // run calls f with the source, until a signal comes, and returns the exit code.
 func (f *from) run(ctx context.Context, env *command.Env, fn func(ctx context.Context, src source) error) int {
 	if len(f.DataDir) == 0 {
@@ -80,15 +61,16 @@ func (f *from) run(ctx context.Context, env *command.Env, fn func(ctx context.Co
 			return fn(ctx, cluster{readback.Cluster{Node: c}, c})
 		})
 	}
-	dirs, err := f.folders()
-	if err != nil {
-		return env.Fail(command.ExitUsage, "--data-dir: %v", err)
+	dirs, code := pagefiles.OpenDataDirs(env, f.DataDir)
+	if dirs == nil {
+		return code
 	}
+	defer func() { _ = dirs.Close() }() // it is in the system's folder of temporary files
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
 	switch err := fn(ctx, dirs); {
 	case err == nil:
-		return command.ExitOK
+		return code
 	case ctx.Err() != nil:
 		return env.Fail(command.ExitInterrupted, "interrupted")
 	default:
@@ -112,15 +94,26 @@ func spool(ctx context.Context, src source) (*os.File, error) {
 	return f, err
 }
 
-// unread counts the captures that could not be read, and keeps what was wrong with the first.
+// unread counts the captures that could not be read, or not whole, and keeps what was wrong with the
+// first.
 type unread struct {
-	count int64
-	first error
+	count, damaged     int64
+	first, firstDamage error
 }
 
 func (u *unread) note(e *archive.Entry, err error) {
 	if u.count++; u.first == nil {
 		u.first = fmt.Errorf("%s: %w", e.URL, err)
+	}
+}
+
+// damage notes a page of which something was read.
+func (u *unread) damage(e *archive.Entry, err error) {
+	if err == nil {
+		return
+	}
+	if u.damaged++; u.firstDamage == nil {
+		u.firstDamage = fmt.Errorf("%s: %w", e.URL, err)
 	}
 }
 
@@ -130,6 +123,13 @@ func (u *unread) err() error {
 		return nil
 	}
 	return fmt.Errorf("%d captures could not be read and are left out, the first: %w", u.count, u.first)
+}
+
+// warn tells of pages that are not whole: what could be read of them is written, as the crawl has it.
+func (u *unread) warn(env *command.Env) {
+	if u.damaged > 0 {
+		env.Fail(0, "%d pages are not whole, the first: %v; what could be read is written", u.damaged, u.firstDamage)
+	}
 }
 
 // eachPage calls fn with the newest version of each HTML page. A capture that cannot be read is noted in left.
@@ -151,9 +151,10 @@ func eachPage(ctx context.Context, src source, left *unread, fn func(e *archive.
 			left.note(e, err)
 			return nil
 		}
-		if !page.IsHTML() {
+		if !page.Delivered() || !page.IsHTML() {
 			return nil
 		}
+		left.damage(e, page.Damage())
 		return fn(e, page)
 	})
 }
@@ -164,7 +165,7 @@ func load(ctx context.Context, src source, e *archive.Entry) (*readback.Page, er
 	if err != nil {
 		return nil, err
 	}
-	return readback.Of(ctx, src, record)
+	return readback.Of(ctx, src, record, readback.MaxPage)
 }
 
 // isRedirect reports whether an answer has a Location that is followed.

@@ -1,22 +1,17 @@
 package focus
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/textproto"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	model "crawlnode/focus"
-	"crawlnode/store/archive"
-	"crawlnode/web/fetcher"
+	"crawlnode/store/readback"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/urlnorm"
 )
@@ -113,31 +108,33 @@ func pageOf(url string, content []byte, contentType string, base urlnorm.URL) mo
 	return model.Page{URL: url, Title: doc.Title, Text: doc.Text}
 }
 
-// readWARC calls fn with the pages of a WARC file that were answered with 2xx.
-func readWARC(path string, fn func(string, model.Page) error) error {
-	_, err := archive.Scan(path, func(r archive.Record) error {
-		if r.Type != "response" || r.Status < 200 || r.Status > 299 {
-			return nil
-		}
-		base, err := urlnorm.Parse(r.TargetURI)
-		if err != nil {
+// readWARC calls fn with the pages of a WARC file that were answered with 2xx, as the crawl saw them.
+func readWARC(path string, fn func(string, model.Page) error) (err error) {
+	files := readback.NewScanner(context.Background(), maxFile)
+	defer func() { err = errors.Join(err, files.Close()) }()
+	take := func(p *readback.Page) error {
+		url := p.Record.TargetURI
+		if _, err := urlnorm.Parse(url); err != nil || !p.Delivered() {
 			return nil //nolint:nilerr // dns: and the like
 		}
-		_, fields, _ := bytes.Cut(r.Head, []byte("\r\n"))
-		head, _ := textproto.NewReader(bufio.NewReader(bytes.NewReader(fields))).ReadMIMEHeader() // as far as it can be read
-		contentType := head.Get("Content-Type")
-		media, _, _ := strings.Cut(strings.ToLower(cmp.Or(contentType, r.ContentType)), ";")
-		if !slices.Contains([]string{"text/html", "application/xhtml+xml", "text/plain"}, strings.TrimSpace(media)) {
-			return nil
+		switch {
+		case p.IsHTML():
+			document, err := p.Document(htmlparse.Options{})
+			if err != nil {
+				return nil //nolint:nilerr // a page that no browser could show
+			}
+			return fn(url, model.Page{URL: url, Title: document.Title, Text: document.Text})
+		case p.MediaType() == "text/plain":
+			text, err := p.Text()
+			if err != nil {
+				return nil //nolint:nilerr // as above
+			}
+			return fn(url, model.Page{URL: url, Text: []byte(text)})
 		}
-		content, _, err := fetcher.Content(r.Payload, head["Content-Encoding"], maxFile)
-		if err != nil {
-			return nil //nolint:nilerr // a page that no browser could show
-		}
-		if strings.TrimSpace(media) == "text/plain" {
-			return fn(r.TargetURI, model.Page{URL: r.TargetURI, Text: content})
-		}
-		return fn(r.TargetURI, pageOf(r.TargetURI, content, contentType, base))
-	})
-	return err
+		return nil
+	}
+	if err := files.Scan(path, nil, take); err != nil {
+		return err
+	}
+	return files.Finish(take)
 }

@@ -22,7 +22,7 @@ func (*Verbs) Help() string { return (*RankVerb)(nil).Help() }
 
 // RankVerb computes PageRank.
 type RankVerb struct {
-	Files  []string `arg:"" name:"file" help:"Lists of links that --derive links has written (plain, .gz or .zst), or WARC files (.warc.gz, .warc.zst). - is standard input."`
+	Files  []string `arg:"" name:"file" help:"Lists of links that --derive links has written (plain, .gz or .zst), or WARC files (.warc, .warc.gz, .warc.zst). - is standard input."`
 	By     string   `group:"output" enum:"page,host" default:"page" placeholder:"page|host" help:"Rank pages or hosts. By host, lists of hosts (--derive hosts) can be read as well."`
 	Output string   `short:"o" group:"output" enum:"text,csv,json" default:"text" placeholder:"text|csv|json" help:"text, csv or json."`
 	Top    int      `short:"n" group:"output" placeholder:"N" default:"20" help:"How many to print, the most important first; 0: all."`
@@ -107,6 +107,9 @@ func (v *RankVerb) ranked(b *linkgraph.Builder, options pagerank.Options, meter 
 	g, err := b.Finish()
 	if err != nil {
 		return err
+	}
+	if missing := b.Counts().Missing; missing > 0 {
+		env.Fail(0, "%d duplicates have no links here: the pages to which they refer are in files that were not named", missing)
 	}
 	if g.Nodes() == 0 {
 		return errors.New("no links: the files are empty, or have only links that do not count (--assets counts images, scripts and style sheets)")

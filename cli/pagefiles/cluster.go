@@ -6,12 +6,18 @@ import (
 	"io"
 
 	"crawlnode/api/client"
-	"crawlnode/crawl"
 	"crawlnode/store/archive"
+	"crawlnode/store/readback"
 )
 
 // Cluster is a mirror.Source: the archives of a running cluster, asked of any node.
-type Cluster struct{ Client *client.Client }
+type Cluster struct {
+	readback.Cluster
+	Client *client.Client
+}
+
+// ClusterOf is the source of the cluster of a node.
+func ClusterOf(c *client.Client) Cluster { return Cluster{readback.Cluster{Node: c}, c} }
 
 // Normalize implements Source.
 func (c Cluster) Normalize(ctx context.Context) ([]string, error) {
@@ -34,14 +40,4 @@ func (c Cluster) Entries(ctx context.Context, fn func(archive.Entry) error) erro
 		err = failed
 	}
 	return err
-}
-
-// Record implements mirror.Source.
-func (c Cluster) Record(ctx context.Context, ref crawl.ArchiveRef) (*archive.Record, error) {
-	member, err := c.Client.OpenCapture(ctx, ref.File, ref.Offset)
-	if err != nil {
-		return nil, err
-	}
-	record, err := archive.ReadRecord(member)
-	return &record, errors.Join(err, member.Close())
 }

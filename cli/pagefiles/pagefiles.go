@@ -13,6 +13,7 @@ import (
 	"crawlnode/node/crawldoc"
 	"crawlnode/store/files"
 	"crawlnode/store/mirror"
+	"crawlnode/store/readback"
 	"crawlnode/web/normalize"
 )
 
@@ -114,6 +115,7 @@ func (o *Output) AfterCrawl(ctx context.Context, code int, dataDir, resume strin
 	if err != nil {
 		return max(code, o.env.Fail(command.ExitStorage, "--output: %v", err))
 	}
+	defer func() { _ = src.Close() }() // it is in the system's folder of temporary files
 	ctx, cancel := o.env.UntilSignal(ctx)
 	defer cancel()
 	if written := o.Write(ctx, src, resume); code == command.ExitOK || written == command.ExitSafety {
@@ -124,7 +126,7 @@ func (o *Output) AfterCrawl(ctx context.Context, code int, dataDir, resume strin
 
 // Directories is a Source: the archives in data directories.
 type Directories struct {
-	mirror.Archives
+	*readback.Archives
 	first string // the directories are those of one crawl
 }
 
@@ -137,17 +139,33 @@ func (d Directories) Normalize(context.Context) ([]string, error) {
 	return settings.Normalize, nil
 }
 
-// DataDirs is the source of the archives in data directories.
+// DataDirs is the source of the archives in data directories. The caller closes it.
 func DataDirs(dirs []string) (src Directories, err error) {
-	if len(dirs) > 0 {
-		src.first = dirs[0]
-	}
 	for _, dir := range dirs {
-		warc := filepath.Join(dir, "warc")
-		if info, err := os.Stat(warc); err != nil || !info.IsDir() {
+		if info, err := os.Stat(filepath.Join(dir, "warc")); err != nil || !info.IsDir() {
 			return src, fmt.Errorf("%s has no folder warc: give the data directory of a node that stores pages", dir)
 		}
-		src.Archives = append(src.Archives, warc)
 	}
-	return src, nil
+	src.first = dirs[0]
+	src.Archives, err = readback.Open(dirs...)
+	return src, err
+}
+
+// OpenDataDirs opens the archives in data directories, and tells which of their files cannot be read
+// whole. code is the exit code after all others were read; nil: it is that of now.
+func OpenDataDirs(env *command.Env, dirs []string) (a *readback.Archives, code int) {
+	src, err := DataDirs(dirs)
+	if err != nil {
+		return nil, env.Fail(command.ExitUsage, "--data-dir: %v", err)
+	}
+	return src.Archives, Warn(env, src.Archives)
+}
+
+// Warn tells which files cannot be read whole, and returns the exit code after the others were read.
+func Warn(env *command.Env, a *readback.Archives) int {
+	code := command.ExitOK
+	for _, w := range a.Warnings {
+		code = env.Fail(command.ExitError, "%v", w)
+	}
+	return code
 }

@@ -110,7 +110,7 @@ func crawled(t *testing.T, urls []string) folders {
 			t.Fatal(err)
 		}
 	}
-	return folders{readback.Folders(dirs)}
+	return folders{&readback.Archives{Folders: dirs}}
 }
 
 // TestExactURLWins: URLs that share a key are pages of their own; only what was not archived is shown

@@ -154,10 +154,10 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, rest string) {
 		http.Redirect(w, r, address(e.At, e.URL), http.StatusFound)
 		return
 	}
-	record, err := s.src.record(r.Context(), e.Ref)
+	record, err := s.src.Record(r.Context(), e.Ref)
 	var page *readback.Page
 	if err == nil {
-		page, err = readback.Of(r.Context(), s.src, record)
+		page, err = readback.Of(r.Context(), s.src, record, readback.MaxContent)
 	}
 	if err != nil {
 		s.say(w, http.StatusBadGateway, "The capture could not be read: "+err.Error())
@@ -165,6 +165,12 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, rest string) {
 	}
 	mementoHeaders(w.Header(), base(r), e, list)
 	s.show(w, r, e, page)
+}
+
+// mediaOf is what a Content-Type says without its parameters.
+func mediaOf(kind string) string {
+	media, _, _ := strings.Cut(strings.ToLower(kind), ";")
+	return strings.TrimSpace(media)
 }
 
 // show sends a capture.
@@ -183,28 +189,21 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, e *archive.Entry, 
 			return
 		}
 	}
-	content, _, err := page.Content()
+	content, kind, _, err := page.Seen()
 	if err != nil && len(content) == 0 {
 		s.say(w, http.StatusBadGateway, "The content could not be unpacked: "+err.Error())
 		return
 	}
-	kind := page.Header("Content-Type")
 	target := func(to urlnorm.URL) (string, bool) { return address(e.At, to.String()), true }
-	switch {
-	case page.IsHTML() || strings.HasPrefix(strings.ToLower(kind), "text/html"):
+	switch page.Kind() {
+	case readback.HTML:
 		content = rewrite.HTML(content, kind, u, target)
-		if kind == "" {
-			kind = "text/html"
-		}
-	case page.Record.ContentType == "text/css" || strings.HasPrefix(strings.ToLower(kind), "text/css"):
+	case readback.Sheet:
 		content = rewrite.CSS(content, u, target)
-		if kind == "" {
-			kind = "text/css"
-		}
-	case kind == "" && page.Record.ContentType != "":
-		kind = page.Record.ContentType
-	case kind == "":
-		kind = "application/octet-stream"
+	case readback.Text, readback.Other:
+	}
+	if page.Shown == nil && mediaOf(kind) != page.MediaType() { // the header says nothing that a browser could use
+		kind = page.MediaType()
 	}
 	h.Set("Content-Type", kind)
 	status := page.Record.Status

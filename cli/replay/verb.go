@@ -7,7 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
+	"strings"
 	"time"
 
 	"crawlnode/api/client"
@@ -51,18 +51,20 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 			return v.serve(ctx, env, cluster{readback.Cluster{Node: c}, c})
 		})
 	}
-	temp, err := os.MkdirTemp("", "crawlnode-replay-")
-	if err != nil {
-		return env.Fail(command.ExitStorage, "%v", err)
-	}
-	defer func() { _ = os.RemoveAll(temp) }() // it is in the system's folder of temporary files
-	dirs, err := openPaths(v.Paths, temp)
+	dirs, err := readback.Open(v.Paths...)
 	if err != nil {
 		return env.Fail(command.ExitUsage, "%v", err)
 	}
+	defer func() { _ = dirs.Close() }() // it is in the system's folder of temporary files
+	for _, w := range dirs.Warnings {
+		env.Fail(0, "%v", w)
+	}
+	if dirs.Empty() {
+		return env.Fail(command.ExitUsage, "%s: %v", strings.Join(v.Paths, ", "), readback.ErrNoFiles)
+	}
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
-	if err := v.serve(ctx, env, dirs); err != nil {
+	if err := v.serve(ctx, env, folders{dirs}); err != nil {
 		return env.Fail(command.ExitError, "%v", err)
 	}
 	return command.ExitOK

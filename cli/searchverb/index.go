@@ -1,15 +1,13 @@
 package searchverb
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/textproto"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,11 +15,9 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/node/datadir"
 	"crawlnode/node/indexer"
-	"crawlnode/store/archive"
+	"crawlnode/store/readback"
 	"crawlnode/store/search"
-	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
-	"crawlnode/web/maintext"
 	"crawlnode/web/urlnorm"
 )
 
@@ -36,15 +32,15 @@ func (*IndexVerb) Help() string {
 	return command.Examples("crawlnode index crawl.warc.gz", "crawlnode index crawl-00.warc.gz crawl-01.warc.gz --data-dir my-index && crawlnode search --data-dir my-index badger") + `
 
 HTML pages that were delivered are indexed, of a URL the newest capture; the same
-file again changes nothing. Pages that ask not to be indexed are left out.
+file again changes nothing. Pages that ask not to be indexed are left out, and
+a page that a browser has shown to the crawl is read as it was shown. A duplicate
+is found under its own URL; name the file that has its content too.
 Damaged files are told, and what stands before the damage is indexed.`
 }
 
 const (
 	batchDocuments = 1000
 	batchBytes     = 8 << 20
-	// maxPage bounds the content of a page, in bytes.
-	maxPage = 16 << 20
 )
 
 // Run reads the files.
@@ -68,10 +64,12 @@ func (v *IndexVerb) Run(ctx context.Context, env *command.Env) int {
 	if err != nil {
 		return env.Fail(command.ExitStorage, "%v", err)
 	}
-	b := &builder{x: x, ctx: ctx}
+	b := &builder{x: x, ctx: ctx, gone: map[string]time.Time{}}
+	files := readback.NewScanner(ctx, readback.MaxPage)
+	defer func() { _ = files.Close() }() // it is in the system's folder of temporary files
 	code := command.ExitOK
 	for _, path := range v.Files {
-		_, err := archive.Scan(path, b.add)
+		err := files.Scan(path, nil, b.add)
 		switch {
 		case ctx.Err() != nil:
 			code = env.Fail(command.ExitInterrupted, "interrupted; the same command goes on")
@@ -80,6 +78,14 @@ func (v *IndexVerb) Run(ctx context.Context, env *command.Env) int {
 		}
 		if ctx.Err() != nil {
 			break
+		}
+	}
+	if ctx.Err() == nil {
+		if err := files.Finish(b.add); err != nil {
+			code = env.Fail(command.ExitError, "%v", err)
+		}
+		if files.Missing > 0 {
+			code = env.Fail(command.ExitError, "%d duplicates are not indexed: the pages to which they refer are in files that were not named", files.Missing)
 		}
 	}
 	if err := errors.Join(b.flush(), x.Close()); err != nil {
@@ -95,6 +101,7 @@ type builder struct {
 	ctx              context.Context
 	batch            search.Batch
 	bytes            int
+	gone             map[string]time.Time // pages that newer captures take out of the index
 	pages, documents int64
 }
 
@@ -105,16 +112,38 @@ func (b *builder) flush() error {
 	return err
 }
 
-// add takes a record, if it is a page.
-func (b *builder) add(r archive.Record) error {
+// add takes a capture. A page gets its document; any other answer that says something of the page
+// takes out the documents of earlier captures, as in the index of a crawl.
+func (b *builder) add(p *readback.Page) error {
 	if b.ctx.Err() != nil {
 		return b.ctx.Err()
 	}
-	d, ok := documentOf(&r)
-	if !ok {
-		return nil
+	u, err := urlnorm.ParseRouted(p.Record.TargetURI)
+	if err != nil || passing(p.Record.Status) {
+		return nil //nolint:nilerr // dns: and the like
+	}
+	fetched := p.Record.Date
+	if fetched.IsZero() {
+		fetched = time.Unix(0, 0)
+	}
+	d, ok := documentOf(p, u)
+	if d.FetchedAt = fetched; !ok {
+		if fetched.After(b.gone[u.String()]) {
+			b.gone[u.String()] = fetched
+			b.batch.Put = slices.DeleteFunc(b.batch.Put, func(d search.Document) bool { // in a batch, removals come first
+				return d.URL == u.String() && !d.FetchedAt.After(fetched)
+			})
+			b.batch.Remove = append(b.batch.Remove, search.Removal{URL: u.String(), At: fetched})
+		}
+		if len(b.batch.Remove) < batchDocuments {
+			return nil
+		}
+		return b.flush()
 	}
 	b.pages++
+	if !fetched.After(b.gone[u.String()]) {
+		return nil
+	}
 	b.batch.Put = append(b.batch.Put, d)
 	if b.bytes += len(d.Text); len(b.batch.Put) < batchDocuments && b.bytes < batchBytes {
 		return nil
@@ -122,39 +151,27 @@ func (b *builder) add(r archive.Record) error {
 	return b.flush()
 }
 
-// documentOf reads a page. What no browser could show, and what asks to be left out, has no document.
-func documentOf(r *archive.Record) (d search.Document, ok bool) {
-	u, err := urlnorm.ParseRouted(r.TargetURI)
-	if err != nil || r.Type != "response" || r.Status < 200 || r.Status > 299 {
-		return d, false
-	}
-	_, fields, _ := bytes.Cut(r.Head, []byte("\r\n"))
-	head, _ := textproto.NewReader(bufio.NewReader(bytes.NewReader(fields))).ReadMIMEHeader() // as far as it can be read
-	contentType := cmp.Or(head.Get("Content-Type"), r.ContentType)
-	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
-	if kind = strings.TrimSpace(kind); kind != "text/html" && kind != "application/xhtml+xml" {
-		return d, false
-	}
-	body, _, err := fetcher.Content(r.Payload, head["Content-Encoding"], maxPage)
-	if err != nil || noIndex(head["X-Robots-Tag"]) || htmlparse.Parse(body, contentType, u).NoIndex {
-		return d, false
-	}
-	at, err := time.Parse(time.RFC3339, r.Fields.Get("WARC-Date"))
-	if err != nil {
-		at = time.Unix(0, 0)
-	}
-	t := maintext.Extract(body, contentType, head.Get("Content-Language"))
-	return search.Document{URL: u.String(), Host: u.Host(), Title: t.Title, Headings: strings.Join(t.Headings, "\n"), Text: t.Text, Description: t.Description,
-		Language: t.Language, FetchedAt: at, Offset: r.Offset}, true
+// passing reports whether an answer says nothing of the page: it is asked for less, or it failed.
+func passing(status int) bool {
+	return status == http.StatusTooManyRequests || status >= 500 || status < 200
 }
 
-func noIndex(headers []string) bool {
-	for _, h := range headers {
-		if no, _ := htmlparse.HeaderDirectives(h, "crawlnode"); no {
-			return true
-		}
+// documentOf reads a page. What is no page, of which nothing can be read, or what asks to be left
+// out, has no document.
+func documentOf(p *readback.Page, u urlnorm.URL) (d search.Document, ok bool) {
+	if !p.Delivered() || !p.IsHTML() {
+		return d, false
 	}
-	return false
+	document, err := p.Document(htmlparse.Options{})
+	if err != nil || p.NoIndex(document) {
+		return d, false
+	}
+	t, err := p.Main()
+	if err != nil {
+		return d, false
+	}
+	return search.Document{URL: u.String(), Host: u.Host(), Title: t.Title, Headings: strings.Join(t.Headings, "\n"), Text: t.Text, Description: t.Description,
+		Language: t.Language, Fingerprint: p.Fingerprint(document), Offset: p.Record.Offset}, true
 }
 
 // offline asks the index in a data directory that no process uses.

@@ -26,7 +26,7 @@ func (*Verbs) Help() string { return (*ListVerb)(nil).Help() }
 
 // files are what a verb reads.
 type files struct {
-	Files   []string `arg:"" optional:"" name:"file" help:"WARC files, .warc.gz or .warc.zst with one record a member, finished or open."`
+	Files   []string `arg:"" optional:"" name:"file" help:"WARC files, .warc, .warc.gz or .warc.zst, finished or open."`
 	DataDir string   `name:"data-dir" group:"output" placeholder:"DIR" help:"The files of this node's data directory; the node may run."`
 }
 

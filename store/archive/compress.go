@@ -28,6 +28,9 @@ const (
 // suffixes are the ends of the names of WARC files.
 var suffixes = map[Compression]string{Gzip: ".warc.gz", Zstd: ".warc.zst"}
 
+// plainSuffix ends the names of WARC files of others that are not compressed; they are only read.
+const plainSuffix = ".warc"
+
 // compressionOf returns a finished file's compression by its name; "" if it is not a WARC file.
 func compressionOf(name string) Compression {
 	for c, suffix := range suffixes {
@@ -137,7 +140,10 @@ func (d *decompressor) open(in *bufio.Reader) (io.Reader, error) {
 	case err != nil:
 		return nil, err
 	}
-	return nil, errors.New("neither a gzip member nor a zstd frame begins here")
+	if len(magic) == 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:], []byte{0x2a, 0x4d, 0x18}) {
+		return nil, errors.New("a frame of zstd that holds no record begins here, such as a dictionary: files that need one are not read; compress it again without")
+	}
+	return nil, errors.New("neither a record nor a gzip member or zstd frame with one begins here")
 }
 
 func (d *decompressor) close() {

@@ -125,6 +125,18 @@ func AppendForeign(b []byte, key string, e *Entry) []byte {
 	}{l.URL, l.MIME, l.Status, l.Digest, l.Length, l.Offset, l.Filename})
 }
 
+// Indexes lists the names of the indexes in a folder.
+func Indexes(dir string) (names []string, err error) {
+	for _, suffix := range [...]string{indexSuffix, indexSuffix + openSuffix} {
+		found, err := filesWith(dir, suffix)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, found...)
+	}
+	return names, nil
+}
+
 // OpenMember opens the bytes at a place in a folder, as they stand in their file.
 func OpenMember(dir string, ref crawl.ArchiveRef) (io.ReadCloser, error) {
 	if ref.File == "" || ref.File != filepath.Base(ref.File) {

@@ -148,7 +148,7 @@ func filesWith(dir, suffix string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), suffix) && e.Type().IsRegular() {
+		if strings.HasSuffix(e.Name(), suffix) && isRegular(dir, e) {
 			names = append(names, e.Name())
 		}
 	}

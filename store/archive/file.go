@@ -202,5 +202,8 @@ func (f *file) abandon() {
 
 // indexName returns the name of the index beside a WARC file.
 func indexName(name string) string {
-	return strings.TrimSuffix(name, suffixes[compressionOf(name)]) + indexSuffix
+	if c := compressionOf(name); c != "" {
+		return strings.TrimSuffix(name, suffixes[c]) + indexSuffix
+	}
+	return strings.TrimSuffix(name, plainSuffix) + indexSuffix
 }

@@ -3,6 +3,7 @@ package archive
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +45,13 @@ func FindBefore(dir, url string, until time.Time) (crawl.ArchiveRef, error) {
 	return find(dir, &finder{url: url, stored: true, until: until.UTC().Format(indexDate)})
 }
 
+// FindAnswer looks for the newest answer with status 2xx of a canonical URL, until a time: what a 304
+// of the URL stands for, whether the record has the payload or refers to it. payload, when not "",
+// is its digest.
+func FindAnswer(dir, url, payload string, until time.Time) (crawl.ArchiveRef, error) {
+	return find(dir, &finder{url: url, payload: payload, answers: true, until: until.UTC().Format(indexDate)})
+}
+
 func find(dir string, f *finder) (crawl.ArchiveRef, error) {
 	var names []string
 	for _, suffix := range [...]string{indexSuffix, indexSuffix + openSuffix} {
@@ -72,6 +80,7 @@ type finder struct {
 	url     string
 	payload string // "": any
 	stored  bool   // revisits are passed over, as with a payload
+	answers bool   // those that are no 2xx are passed over, revisits are not
 	until   string // as in an index; "": any time
 
 	date []byte // of best; nil: there is none
@@ -142,7 +151,8 @@ func (f *finder) consider(line, rest []byte) error {
 	if err := json.Unmarshal(fields, &l); err != nil {
 		return fmt.Errorf("index line: %w", err)
 	}
-	if l.URL != f.url || f.payload != "" && l.Digest != f.payload || (f.stored || f.payload != "") && l.MIME == revisitMIME {
+	if l.URL != f.url || f.payload != "" && l.Digest != f.payload || (f.stored || f.payload != "" && !f.answers) && l.MIME == revisitMIME ||
+		f.answers && !strings.HasPrefix(l.Status, "2") {
 		return nil
 	}
 	ref, err := parseIndexLine(line)
@@ -178,17 +188,24 @@ func lookup(dir string, in crawl.IndexRange, fn func(*Entry) error) error {
 	return err
 }
 
-// IndexFile writes a sorted index of a WARC file of whatever origin; the lines name the file by its base name. Sorting takes
-// nameless files in dir. It returns the first damage after what was read before it.
-func IndexFile(path, dir string, out io.Writer) error {
+// ErrShared is inside the error of IndexFile for a file in which members have several records.
+var ErrShared = errors.New("a member has several records, which have no places of their own")
+
+// IndexFile writes a sorted index of a WARC file of whatever origin; the lines name the file by
+// name, "": its own. Sorting takes nameless files in dir. It returns the first damage after what was
+// read before it.
+func IndexFile(path, name, dir string, out io.Writer) error {
 	lines, err := namelessFile(dir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lines.Close() }()
-	name := filepath.Base(path)
+	name = cmp.Or(name, nameOf(path))
 	w := bufio.NewWriterSize(lines, readBuffer)
 	_, damage := Scan(path, func(r Record) error {
+		if r.Length == 0 {
+			return fmt.Errorf("%s: %w", path, ErrShared)
+		}
 		if !r.isCapture() {
 			return nil
 		}

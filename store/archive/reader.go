@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/netip"
 	"net/textproto"
 	"os"
@@ -26,6 +27,8 @@ const (
 	readBuffer     = 64 << 10
 	maxHeaderLines = 256
 	maxBlockBytes  = 1 << 30
+	// plainMagic begins a record that is not compressed.
+	plainMagic = "WARC/"
 )
 
 // Record is one record of a WARC file. Its memory is the reader's own: it may be
@@ -49,7 +52,11 @@ type Record struct {
 	RefersToURI   string // of a revisit
 	// Fields are all header fields.
 	Fields textproto.MIMEHeader
-	// Offset and Length are those of the record's gzip member or zstd frame.
+	// File is the name of the file without its folder; "" when it was read from a stream.
+	File string
+	// Offset and Length are those of the record's gzip member or zstd frame, or of the record itself in
+	// a file that is not compressed. Length is 0 when the member has other records too: then the
+	// record cannot be read alone.
 	Offset, Length int64
 }
 
@@ -81,21 +88,52 @@ func (e *DamageError) Error() string {
 // Unwrap gives the cause.
 func (e *DamageError) Unwrap() error { return e.Err }
 
-// Scan reads the WARC file at path, finished or open, and calls fn with each
-// record in order. wholeBytes is the end of the last whole record for which fn
-// returned nil. A torn or damaged file gives a *DamageError; an error of fn ends
-// the scan and is returned as it is.
+// Scan reads the WARC file at path, finished or open, of whatever origin, and calls fn with each
+// record in order: files that are not compressed, one member or frame a record, or a member for
+// several. wholeBytes is the end of the last whole record for which fn returned nil. A torn or
+// damaged file gives a *DamageError; an error of fn ends the scan and is returned as it is.
 func Scan(path string, fn func(Record) error) (wholeBytes int64, err error) {
+	return ScanFrom(path, 0, fn)
+}
+
+// ScanFrom is Scan from a record on that begins at an offset.
+func ScanFrom(path string, offset int64, fn func(Record) error) (wholeBytes int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = f.Close() }()
-	wholeBytes, err = scan(f, 0, maxBlockBytes, fn)
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return 0, err
+	}
+	name := nameOf(path)
+	wholeBytes, err = scan(f, offset, maxBlockBytes, func(r Record) error {
+		r.File = name
+		return fn(r)
+	})
 	if damage, ok := errors.AsType[*DamageError](err); ok {
 		return wholeBytes, fmt.Errorf("%s: %w", path, damage)
 	}
 	return wholeBytes, err
+}
+
+// nameOf is the name of a file when it is finished.
+func nameOf(path string) string { return strings.TrimSuffix(filepath.Base(path), openSuffix) }
+
+// IsFile reports whether a path, or a name, is that of a WARC file, finished or open, compressed or
+// not.
+func IsFile(path string) bool {
+	name := nameOf(path)
+	return compressionOf(name) != "" || strings.HasSuffix(name, plainSuffix)
+}
+
+// isRegular reports whether an entry of a folder is a file, or a link to one.
+func isRegular(dir string, e os.DirEntry) bool {
+	if e.Type()&os.ModeSymlink == 0 {
+		return e.Type().IsRegular()
+	}
+	to, err := os.Stat(filepath.Join(dir, e.Name()))
+	return err == nil && to.Mode().IsRegular()
 }
 
 // Files returns the paths of the WARC files in dir, finished and open, in the
@@ -107,7 +145,7 @@ func Files(dir string) ([]string, error) {
 	}
 	var paths []string
 	for _, e := range entries {
-		if name := strings.TrimSuffix(e.Name(), openSuffix); compressionOf(name) != "" && e.Type().IsRegular() {
+		if IsFile(e.Name()) && isRegular(dir, e) {
 			paths = append(paths, filepath.Join(dir, e.Name()))
 		}
 	}
@@ -118,7 +156,8 @@ func Files(dir string) ([]string, error) {
 // errEnough ends a scan after one record.
 var errEnough = errors.New("enough")
 
-// ReadRef reads the record that ref names in the folder dir.
+// ReadRef reads the record that ref names in the folder dir; its length may be missing. ErrNoCapture:
+// the file ends there.
 func ReadRef(dir string, ref crawl.ArchiveRef) (Record, error) {
 	if ref.File == "" || ref.File != filepath.Base(ref.File) {
 		return Record{}, fmt.Errorf("%q is not the name of a file", ref.File)
@@ -132,6 +171,9 @@ func ReadRef(dir string, ref crawl.ArchiveRef) (Record, error) {
 		return Record{}, err
 	}
 	defer func() { _ = f.Close() }()
+	if ref.Length <= 0 { // it is not known: up to the end of the file
+		ref.Length = math.MaxInt64 - ref.Offset
+	}
 	return readAt(f, ref)
 }
 
@@ -139,17 +181,24 @@ func ReadRef(dir string, ref crawl.ArchiveRef) (Record, error) {
 func readAt(f io.ReaderAt, ref crawl.ArchiveRef) (Record, error) {
 	var record Record
 	_, err := scan(io.NewSectionReader(f, ref.Offset, ref.Length), ref.Offset, maxBlockBytes, func(r Record) error {
+		if r.Length == 0 {
+			return &DamageError{Offset: r.Offset, Err: errShared}
+		}
 		record = r
+		record.File = ref.File
 		return errEnough
 	})
 	if err == nil {
-		return Record{}, fmt.Errorf("%s ends before offset %d", ref.File, ref.Offset)
+		return Record{}, fmt.Errorf("%w: %s ends before offset %d", ErrNoCapture, ref.File, ref.Offset)
 	}
 	if !errors.Is(err, errEnough) {
 		return Record{}, fmt.Errorf("%s: %w", ref.File, err)
 	}
 	return record, nil
 }
+
+// errShared is why a record cannot be read at its place.
+var errShared = errors.New("the member has several records: only a reader of the whole file can tell them apart")
 
 // scan reads records from r, which begins at offset base of its file.
 func scan(r io.Reader, base, maxBlock int64, fn func(Record) error) (whole int64, err error) {
@@ -163,27 +212,64 @@ func scan(r io.Reader, base, maxBlock int64, fn func(Record) error) (whole int64
 		if _, err := members.Peek(1); err == io.EOF {
 			return start, nil
 		}
-		record, err := readMember(&d, members, text, maxBlock)
-		if in.Err != nil {
+		stopped := false // fn has ended the scan
+		err := readMember(&d, members, text, maxBlock, func(record Record, shared bool) error {
+			if record.Offset = start; !shared {
+				record.Length = in.N - int64(members.Buffered()) - start
+			}
+			err := fn(record)
+			stopped = err != nil
+			return err
+		})
+		if in.Err != nil && !stopped {
 			return start, fmt.Errorf("read at offset %d: %w", start, in.Err)
 		}
-		if err != nil {
-			return start, &DamageError{Offset: start, Err: err}
+		if err != nil && !stopped {
+			err = &DamageError{Offset: start, Err: err}
 		}
-		record.Offset, record.Length = start, in.N-int64(members.Buffered())-start
-		if err := fn(record); err != nil {
+		if err != nil {
 			return start, err
 		}
 	}
 }
 
-// readMember reads one member, which must hold exactly one record.
-func readMember(d *decompressor, members, text *bufio.Reader, maxBlock int64) (Record, error) {
+// readMember reads one member, and calls fn with its records. Most files have one a member; shared
+// says that this one has more. A record that is not compressed stands for itself.
+func readMember(d *decompressor, members, text *bufio.Reader, maxBlock int64, fn func(r Record, shared bool) error) error {
+	if magic, _ := members.Peek(len(plainMagic)); string(magic) == plainMagic { // what is wrong, the next read says
+		record, err := readRecord(members, maxBlock)
+		if err != nil {
+			return err
+		}
+		return fn(record, false)
+	}
 	member, err := d.open(members)
 	if err != nil {
-		return Record{}, noEOF(err)
+		return noEOF(err)
 	}
 	text.Reset(member)
+	for n := 0; ; n++ {
+		record, err := readRecord(text, maxBlock)
+		if err != nil {
+			return err
+		}
+		// Only reading up to the end checks the member's checksum.
+		begin, err := text.Peek(1)
+		if err != nil && err != io.EOF {
+			return fmt.Errorf("the member is damaged behind its record: %w", err)
+		}
+		more := err == nil
+		if more && begin[0] != plainMagic[0] {
+			return errors.New("the member continues after its record, and not with another one")
+		}
+		if err := fn(record, more || n > 0); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// readRecord reads one record with its end.
+func readRecord(text *bufio.Reader, maxBlock int64) (Record, error) {
 	fields, err := readHeader(text)
 	if err != nil {
 		return Record{}, noEOF(err)
@@ -201,19 +287,7 @@ func readMember(d *decompressor, members, text *bufio.Reader, maxBlock int64) (R
 	if _, err := io.ReadFull(text, end[:]); err != nil || string(end[:]) != "\r\n\r\n" {
 		return Record{}, errors.New("the record has no proper end")
 	}
-	// Only reading up to the end checks the member's checksum.
-	if _, err := text.ReadByte(); err != io.EOF {
-		return Record{}, fmt.Errorf("the member continues after its record or is damaged: %w", orMore(err))
-	}
 	return newRecord(fields, block.Bytes()), nil
-}
-
-// orMore is the error of a read that should have returned io.EOF.
-func orMore(err error) error {
-	if err == nil {
-		return errors.New("more bytes")
-	}
-	return err
 }
 
 // noEOF turns an early end into io.ErrUnexpectedEOF.

@@ -146,7 +146,9 @@ func remove(dir, name string) error {
 }
 
 // isCapture reports whether an index names the record.
-func (r *Record) isCapture() bool { return r.Type == "response" || r.Type == "revisit" }
+func (r *Record) isCapture() bool {
+	return (r.Type == "response" || r.Type == "revisit") && strings.Contains(r.TargetURI, "://")
+}
 
 // line makes the index line of a response or revisit record.
 func (r *Record) line(file string) indexLine {

@@ -107,6 +107,9 @@ func reindex(path, index string) (Repair, error) {
 	w := bufio.NewWriterSize(out, readBuffer)
 	var line []byte
 	done.Kept, err = Scan(path, func(r Record) error {
+		if r.Length == 0 {
+			return ErrShared
+		}
 		if !r.isCapture() {
 			return nil
 		}

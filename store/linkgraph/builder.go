@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/zeebo/xxh3"
+
+	"crawlnode/store/readback"
 )
 
 // namesApart is the number of names of which the place of the first is in memory.
@@ -35,6 +37,8 @@ type Counts struct {
 	Lines   int64 // of lists, and records of WARC files
 	Links   int64 // that count, repeats included
 	SelfRef int64 // links of a node to itself, which do not count
+	// Missing counts the duplicates in WARC files whose content is in none of them, after Finish.
+	Missing int64
 }
 
 // Builder takes links in any order.
@@ -51,6 +55,7 @@ type Builder struct {
 	runs   []*os.File
 	graph  *os.File // after Finish
 	source lastName
+	files  *readback.Scanner // nil before the first WARC file
 }
 
 // lastName is the latest source: the links of a page follow one another.
@@ -162,6 +167,9 @@ func hostOf(url string) string {
 
 // Finish makes the graph of what was added. Nothing can be added any more.
 func (b *Builder) Finish() (*Graph, error) {
+	if err := b.finishFiles(); err != nil {
+		return nil, err
+	}
 	if err := errors.Join(b.spill(), b.out.Flush()); err != nil {
 		return nil, err
 	}

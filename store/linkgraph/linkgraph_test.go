@@ -155,7 +155,7 @@ func TestReadRefuses(t *testing.T) {
 		{compressed(t, "a", strings.Repeat("x", maxLine+1)), "longer than"},
 		{compressed(t, "a", "PK\x03\x04"), "zip"},
 		{compressed(t, "a.warc.gz", "no record"), "no whole record at offset 0"},
-		{compressed(t, "a.warc", "WARC/1.1"), "not compressed"},
+		{compressed(t, "a.warc", "WARC/1.1"), "no whole record"},
 	} {
 		if err := builder(t, Options{}).Read(c.path); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.path, err, c.says)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"crawlnode/store/archive"
 )
 
 const (
@@ -37,11 +39,8 @@ func (b *Builder) Read(path string) error {
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a folder: give its files, for example %s", path, filepath.Join(path, "links-*.jsonl.gz"))
 	}
-	switch name := strings.TrimSuffix(filepath.Base(path), ".open"); {
-	case strings.HasSuffix(name, ".warc.gz"), strings.HasSuffix(name, ".warc.zst"):
+	if archive.IsFile(path) {
 		return b.readWARC(path)
-	case strings.HasSuffix(name, ".warc"):
-		return fmt.Errorf("%s: a WARC file that is not compressed; only .warc.gz and .warc.zst, compressed record by record, are read", path)
 	}
 	return b.ReadStream(f, path)
 }

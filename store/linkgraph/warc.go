@@ -1,76 +1,57 @@
 package linkgraph
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
-	"fmt"
-	"net/textproto"
-	"strings"
+	"context"
+	"errors"
 
 	"crawlnode/store/archive"
-	"crawlnode/web/fetcher"
+	"crawlnode/store/readback"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/urlnorm"
 )
 
-// maxPage bounds the content of a page, in bytes; what is behind it is not read.
-const maxPage = 64 << 20
-
 // readWARC adds the links of the pages in a WARC file, and its redirects.
 func (b *Builder) readWARC(path string) error {
+	if b.files == nil {
+		b.files = readback.NewScanner(context.Background(), readback.MaxPage)
+	}
 	told := int64(0)
-	_, err := archive.Scan(path, func(r archive.Record) error {
+	return b.files.Scan(path, func(r *archive.Record) error {
 		b.counts.Lines++
-		if r.Type == "response" {
-			if err := b.addCapture(&r); err != nil {
-				return fmt.Errorf("%s: record at %d: %w", path, r.Offset, err)
-			}
-		}
-		if b.opts.Progress == nil {
+		if b.opts.Progress == nil || r.Length == 0 {
 			return nil
 		}
 		read := r.Offset + r.Length - told
 		told += read
 		return b.opts.Progress(read)
-	})
-	return err
+	}, b.addCapture)
 }
 
-// isPage reports whether a media type, with or without parameters, is that of a page.
-func isPage(contentType string) bool {
-	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
-	kind = strings.TrimSpace(kind)
-	return kind == "text/html" || kind == "application/xhtml+xml"
-}
-
-// addCapture adds the links of one answer. What is no page has none, and neither has what a
-// crawler would not take for a URL.
-func (b *Builder) addCapture(r *archive.Record) error {
-	page, err := urlnorm.ParseRouted(r.TargetURI)
+// addCapture adds the links of one answer, as the crawl saw it. What is no page has none, and neither
+// has what a crawler would not take for a URL.
+func (b *Builder) addCapture(p *readback.Page) error {
+	page, err := urlnorm.ParseRouted(p.Record.TargetURI)
 	if err != nil {
 		return nil //nolint:nilerr // not a page: dns: and the like
 	}
-	_, fields, _ := bytes.Cut(r.Head, []byte("\r\n"))
-	head, _ := textproto.NewReader(bufio.NewReader(bytes.NewReader(fields))).ReadMIMEHeader() // as far as it can be read
-	switch ok := r.Status >= 200 && r.Status < 300; {
-	case r.Status >= 300 && r.Status < 400:
-		to, err := page.Resolve(head.Get("Location"))
-		if err != nil || head.Get("Location") == "" {
+	switch status := p.Record.Status; {
+	case status >= 300 && status < 400:
+		to, err := page.Resolve(p.Header("Location"))
+		if err != nil || p.Header("Location") == "" {
 			return nil
 		}
 		return b.Add(page.String(), to.String())
-	case !ok || !isPage(cmp.Or(r.ContentType, head.Get("Content-Type"))):
+	case !p.Delivered() || !p.IsHTML():
 		return nil
 	}
 	if err := b.AddNode(page.String()); err != nil {
 		return err
 	}
-	content, _, err := fetcher.Content(r.Payload, head["Content-Encoding"], maxPage)
+	document, err := p.Document(htmlparse.Options{})
 	if err != nil {
 		return nil //nolint:nilerr // a page that no browser could show has no links
 	}
-	for _, l := range htmlparse.Parse(content, head.Get("Content-Type"), page).Links {
+	for _, l := range document.Links {
 		if !b.opts.Assets && l.Asset() || b.opts.SkipNoFollow && l.NoFollow {
 			continue
 		}
@@ -79,4 +60,14 @@ func (b *Builder) addCapture(r *archive.Record) error {
 		}
 	}
 	return nil
+}
+
+// finishFiles adds the duplicates whose content stands behind them.
+func (b *Builder) finishFiles() error {
+	if b.files == nil {
+		return nil
+	}
+	err := b.files.Finish(b.addCapture)
+	b.counts.Missing = b.files.Missing
+	return errors.Join(err, b.files.Close())
 }

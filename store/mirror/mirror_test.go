@@ -19,6 +19,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/store/archive"
+	"crawlnode/store/readback"
 	"crawlnode/web/urlnorm"
 )
 
@@ -72,7 +73,7 @@ func (c *crawled) writeTo(dir string) (Summary, map[string]Line) {
 	if err := c.a.Sync(); err != nil {
 		c.t.Fatal(err)
 	}
-	sum, err := write(context.Background(), dir, Archives{c.dir})
+	sum, err := write(context.Background(), dir, readback.Folders{c.dir})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -219,7 +220,7 @@ func TestNormalizedLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Same = func(u urlnorm.URL) urlnorm.URL { return mustURL(t, strings.TrimSuffix(u.String(), "/")) }
-	_, err = f.Write(t.Context(), Archives{c.dir}, nil)
+	_, err = f.Write(t.Context(), readback.Folders{c.dir}, nil)
 	if err := errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +296,7 @@ var errStop = errors.New("stop")
 
 // stopping is a source that ends in the middle of the pages.
 type stopping struct {
-	Archives
+	readback.Folders
 	left int
 }
 
@@ -303,7 +304,7 @@ func (s *stopping) Record(ctx context.Context, ref crawl.ArchiveRef) (*archive.R
 	if s.left--; s.left < 0 {
 		panic(errStop)
 	}
-	return s.Archives.Record(ctx, ref)
+	return s.Folders.Record(ctx, ref)
 }
 
 // A run that is cut off anywhere, its last manifest line too, leaves lines that are right, and the
@@ -327,7 +328,7 @@ func TestWriteAfterKill(t *testing.T) {
 				t.Errorf("it ended by %v", cause)
 			}
 		}()
-		_, _ = f.Write(context.Background(), &stopping{Archives{c.dir}, 17}, nil)
+		_, _ = f.Write(context.Background(), &stopping{readback.Folders{c.dir}, 51}, nil)
 	}()
 	_ = f.Close()
 	if len(checked(t, dir)) != 17 {
@@ -370,7 +371,7 @@ func TestWriteEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.Write(ctx, Archives{c.dir}, func(done, total int64) {
+	_, err = f.Write(ctx, readback.Folders{c.dir}, func(done, total int64) {
 		if total != 10 {
 			t.Errorf("%d in all", total)
 		}
@@ -387,10 +388,10 @@ func TestWriteEnds(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := write(context.Background(), t.TempDir(), Archives{filepath.Join(c.dir, "none")}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := write(context.Background(), t.TempDir(), readback.Folders{filepath.Join(c.dir, "none")}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an archive that is not there: %v", err)
 	}
-	if _, err := (Archives{c.dir}).Record(t.Context(), crawl.ArchiveRef{File: "x.warc.gz", Length: 1}); err == nil {
+	if _, err := (readback.Folders{c.dir}).Record(t.Context(), crawl.ArchiveRef{File: "x.warc.gz", Length: 1}); err == nil {
 		t.Error("a file that is not there is read")
 	}
 }
@@ -461,7 +462,7 @@ func TestStaysInside(t *testing.T) {
 	if err := c.a.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	sum, err := write(t.Context(), dir, Archives{c.dir})
+	sum, err := write(t.Context(), dir, readback.Folders{c.dir})
 	if entries, _ := os.ReadDir(out); len(entries) != 1 {
 		t.Errorf("outside there is %v", entries)
 	}

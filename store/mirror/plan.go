@@ -169,11 +169,11 @@ func (p *plan) look(ctx context.Context, u urlnorm.URL, r *row) error {
 	case err != nil:
 		r.Why = err.Error()
 	case redirects(r.Status):
-		if to, err := u.Resolve(page.header.Get("Location")); err == nil && page.header.Get("Location") != "" {
+		if to, err := u.Resolve(page.Header("Location")); err == nil && page.Header("Location") != "" {
 			r.To = to.String()
 		}
 	default:
-		r.MIME = page.media()
+		r.MIME = page.MediaType()
 	}
 	return nil
 }

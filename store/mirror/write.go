@@ -213,11 +213,11 @@ func (w *writer) content(ctx context.Context, r *row, line *Line) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	if !p.record.Date.IsZero() {
-		line.FetchedAt = p.record.Date.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	if !p.Record.Date.IsZero() {
+		line.FetchedAt = p.Record.Date.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 	}
-	content, cut, err := p.content()
-	if line.Truncated = p.record.Truncated; cut {
+	content, contentType, cut, err := contentOf(p)
+	if line.Truncated = p.Record.Truncated; cut {
 		line.Truncated = "length"
 	}
 	if err != nil {
@@ -240,7 +240,7 @@ func (w *writer) content(ctx context.Context, r *row, line *Line) ([]byte, error
 	}
 	switch {
 	case isPage(r.MIME):
-		content = rewrite.HTML(content, p.header.Get("Content-Type"), u, to)
+		content = rewrite.HTML(content, contentType, u, to)
 	case isSheet(r.MIME):
 		content = rewrite.CSS(content, u, to)
 	}

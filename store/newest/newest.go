@@ -66,9 +66,20 @@ func passing(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusNotModified || status >= 500 || status < 200
 }
 
-// IsPage reports whether an entry may be an HTML page that was answered: revisits do not say what they are.
+// IsPage reports whether an entry may be an HTML page that was delivered. Revisits do not say what
+// they are, and neither does a media type that is missing or none: the page is looked at then.
 func IsPage(e *archive.Entry) bool {
-	return e.Status >= 200 && e.Status < 300 && (e.Revisit || IsHTML(e.MIME))
+	return e.Status >= 200 && e.Status < 300 && (e.Revisit || IsHTML(e.MIME) || !isType(e.MIME))
+}
+
+// isType reports whether a media type is one that says something.
+func isType(mime string) bool {
+	kind, sub, ok := strings.Cut(mime, "/")
+	switch {
+	case !ok, kind == "", sub == "", strings.ContainsAny(mime, " ,;*\""), mime == "unknown/unknown", mime == "application/unknown":
+		return false
+	}
+	return true
 }
 
 // IsHTML reports whether a media type is that of a page.

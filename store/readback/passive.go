@@ -42,16 +42,16 @@ var errNotHTML = errors.New("it is not an HTML page")
 // which must hold alone: this is the second wall.
 func (p *Page) Passive(limit int) (page []byte, cut bool, err error) {
 	if !p.IsHTML() {
-		return nil, false, fmt.Errorf("%s: %w: it is %s", p.Record.TargetURI, errNotHTML, p.Record.ContentType)
+		return nil, false, fmt.Errorf("%s: %w: it is %s", p.Record.TargetURI, errNotHTML, p.MediaType())
 	}
-	content, cut, err := p.Content()
-	if err != nil {
+	content, contentType, cut, err := p.Seen()
+	if err != nil && len(content) == 0 {
 		return nil, false, err
 	}
 	if len(content) > limit {
 		content, cut = content[:limit], true
 	}
-	return passive(htmlparse.UTF8(content, p.header().Get("Content-Type"))), cut, nil
+	return passive(htmlparse.UTF8(content, contentType)), cut, nil
 }
 
 // passive filters tokens. It builds no tree, so a page cannot be too deep for it.

@@ -92,7 +92,7 @@ func FuzzPassive(f *testing.F) {
 func TestPassiveOfRecord(t *testing.T) {
 	t.Parallel()
 	record := func(kind, body string) *Page {
-		return &Page{Record: &archive.Record{TargetURI: "http://a.test/", ContentType: "text/html", Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: " + kind + "\r\n\r\n")}, payload: []byte(body)}
+		return New(&archive.Record{TargetURI: "http://a.test/", ContentType: "text/html", Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: " + kind + "\r\n\r\n"), Payload: []byte(body)}, nil, nil, MaxPage)
 	}
 	page, cut, err := record("text/html; charset=iso-8859-1", "<p>Caf\xe9</p>").Passive(100)
 	if string(page) != "<p>Café</p>" || cut || err != nil {
@@ -102,7 +102,6 @@ func TestPassiveOfRecord(t *testing.T) {
 		t.Errorf("%q, %v, %v", page, cut, err)
 	}
 	picture := record("image/png", "x")
-	picture.Record.ContentType = "image/png"
 	if _, _, err = picture.Passive(8); err == nil || !strings.Contains(err.Error(), "image/png") {
 		t.Errorf("a picture: %v", err)
 	}

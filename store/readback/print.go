@@ -14,8 +14,8 @@ type Form struct {
 }
 
 // Print writes the newest capture of a URL to out, and to warnings what keeps it from being whole.
-func Print(ctx context.Context, s Source, url string, form Form, out, warnings io.Writer) error {
-	page, err := Load(ctx, s, url)
+func Print(ctx context.Context, s Source, url string, form Form, limit int64, out, warnings io.Writer) error {
+	page, err := Load(ctx, s, url, limit)
 	if err != nil {
 		return err
 	}
@@ -23,8 +23,11 @@ func Print(ctx context.Context, s Source, url string, form Form, out, warnings i
 		fmt.Fprintf(warnings, "crawlnode: the body is not whole: %s\n", why)
 	}
 	wanted, cut, err := page.form(form)
-	if err != nil {
+	if err != nil && len(wanted) == 0 {
 		return err
+	}
+	if err != nil {
+		fmt.Fprintf(warnings, "crawlnode: what could be read is shown: %v\n", err)
 	}
 	if cut {
 		fmt.Fprintf(warnings, "crawlnode: only the first %d bytes are shown\n", len(wanted))
@@ -33,6 +36,7 @@ func Print(ctx context.Context, s Source, url string, form Form, out, warnings i
 	return err
 }
 
+// form is what is wanted of a page; an error with it says what is wrong with the page.
 func (p *Page) form(f Form) (wanted []byte, cut bool, err error) {
 	switch {
 	case f.Headers:
@@ -41,7 +45,10 @@ func (p *Page) form(f Form) (wanted []byte, cut bool, err error) {
 		return p.Raw(), false, nil
 	case f.Text:
 		text, err := p.Text()
-		return []byte(text + "\n"), false, err
+		if err != nil {
+			return nil, false, err
+		}
+		return []byte(text + "\n"), false, p.Damage()
 	}
 	return p.Content()
 }

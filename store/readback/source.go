@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -23,6 +22,17 @@ type Source interface {
 	Capture(ctx context.Context, url string) (*archive.Record, error)
 	// Payload returns the record that has the payload which a revisit refers to.
 	Payload(ctx context.Context, revisit *archive.Record) (*archive.Record, error)
+	// Answer returns the answer of the URL of a 304 for which it stands. archive.ErrNoCapture: none is
+	// stored.
+	Answer(ctx context.Context, notModified *archive.Record) (*archive.Record, error)
+	Records
+}
+
+// Records reads records by their place.
+type Records interface {
+	// Record reads the record at a place, of which the length may be missing. It knows its own place.
+	// archive.ErrNoCapture and crawl.ErrNoCapture: there is none.
+	Record(ctx context.Context, ref crawl.ArchiveRef) (*archive.Record, error)
 }
 
 // Node is a node of a running cluster: the API's client, or the node itself.
@@ -56,7 +66,28 @@ func (c Cluster) Read(ctx context.Context, at *crawl.ArchiveReport) (*archive.Re
 		return nil, fmt.Errorf("stored by %s in %s at %d: %w", at.Node.Name, at.File, at.Offset, err)
 	}
 	record, err := archive.ReadRecord(member)
+	record.File, record.Offset = at.File, at.Offset
 	return &record, errors.Join(err, member.Close())
+}
+
+// Record implements Source.
+func (c Cluster) Record(ctx context.Context, ref crawl.ArchiveRef) (*archive.Record, error) {
+	return c.Read(ctx, &crawl.ArchiveReport{File: ref.File, Offset: ref.Offset, Length: ref.Length})
+}
+
+// Answer implements Source.
+func (c Cluster) Answer(ctx context.Context, notModified *archive.Record) (*archive.Record, error) {
+	known, err := c.Node.Captures(ctx, notModified.TargetURI)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range slices.Backward(known.Captures) {
+		if k.Status >= 200 && k.Status < 300 && !k.At.After(notModified.Date) &&
+			(notModified.PayloadDigest == "" || k.Digest != nil && *k.Digest == notModified.PayloadDigest) {
+			return c.Record(ctx, crawl.ArchiveRef{File: k.File, Offset: k.Offset})
+		}
+	}
+	return nil, fmt.Errorf("%w: no running node has the answer of %s for which a 304 stands", archive.ErrNoCapture, notModified.TargetURI)
 }
 
 // Payload implements Source.
@@ -74,21 +105,6 @@ func (c Cluster) Payload(ctx context.Context, revisit *archive.Record) (*archive
 		}
 	}
 	return nil, fmt.Errorf("the payload is that of %s, and no running node has it", revisit.RefersToURI)
-}
-
-// Folder reads the archive in the data directory of a node, running or not.
-type Folder struct{ Dir string }
-
-func (f Folder) folders() Folders { return Folders{filepath.Join(f.Dir, "warc")} }
-
-// Capture implements Source.
-func (f Folder) Capture(ctx context.Context, url string) (*archive.Record, error) {
-	return f.folders().Capture(ctx, url)
-}
-
-// Payload implements Source.
-func (f Folder) Payload(ctx context.Context, revisit *archive.Record) (*archive.Record, error) {
-	return f.folders().Payload(ctx, revisit)
 }
 
 // Folders reads folders of WARC files with their indexes, such as those of all nodes of a crawl.
@@ -121,6 +137,13 @@ func (f Folders) Payload(_ context.Context, revisit *archive.Record) (*archive.R
 	return record, nil
 }
 
+// Answer implements Source.
+func (f Folders) Answer(_ context.Context, notModified *archive.Record) (*archive.Record, error) {
+	return f.newest(func(dir string) (crawl.ArchiveRef, error) {
+		return archive.FindAnswer(dir, notModified.TargetURI, notModified.PayloadDigest, notModified.Date)
+	})
+}
+
 // newest reads the newest of the records that find finds in the folders.
 func (f Folders) newest(find func(dir string) (crawl.ArchiveRef, error)) (*archive.Record, error) {
 	var best *archive.Record
@@ -148,12 +171,61 @@ func (f Folders) newest(find func(dir string) (crawl.ArchiveRef, error)) (*archi
 	return best, nil
 }
 
-// Record reads the record at a place. The names of archive files differ between nodes.
+// Record implements Source. The names of archive files differ between nodes.
 func (f Folders) Record(_ context.Context, ref crawl.ArchiveRef) (*archive.Record, error) {
 	for _, dir := range f {
 		r, err := archive.ReadRef(dir, ref)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return &r, err
+		}
+	}
+	return nil, fmt.Errorf("%w: no folder has %s", archive.ErrNoCapture, ref.File)
+}
+
+// Entries calls fn with what the indexes say of each capture, in any order, some perhaps twice, until
+// ctx ends. It returns an error of fn.
+func (f Folders) Entries(ctx context.Context, fn func(archive.Entry) error) error {
+	for _, dir := range f {
+		if err := archive.Entries(dir, func(e archive.Entry) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return fn(e)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Lookup lists the captures of a canonical URL, by time.
+func (f Folders) Lookup(url string) ([]archive.Entry, error) { return f.lookup(archive.Lookup, url) }
+
+// LookupAlike lists the captures of all URLs that have the key of a URL, by time. They are other
+// pages: see archive.LookupAlike.
+func (f Folders) LookupAlike(url string) ([]archive.Entry, error) {
+	return f.lookup(archive.LookupAlike, url)
+}
+
+func (f Folders) lookup(in func(dir, url string, fn func(*archive.Entry) error) error, url string) (list []archive.Entry, err error) {
+	for _, dir := range f {
+		if err := in(dir, url, func(e *archive.Entry) error {
+			list = append(list, *e)
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(list, func(a, b archive.Entry) int { return a.At.Compare(b.At) })
+	return list, nil
+}
+
+// OpenMember opens the bytes of a record as they stand in their file.
+func (f Folders) OpenMember(ref crawl.ArchiveRef) (io.ReadCloser, error) {
+	for _, dir := range f {
+		r, err := archive.OpenMember(dir, ref)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return r, err
 		}
 	}
 	return nil, fmt.Errorf("%w: no folder has %s", archive.ErrNoCapture, ref.File)

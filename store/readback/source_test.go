@@ -123,14 +123,14 @@ func TestRevisitsReadBack(t *testing.T) {
 	if err := v.a.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	folder := Folder{Dir: v.dir}
+	folder := Folders{filepath.Join(v.dir, "warc")}
 	for name, s := range map[string]Source{"cluster": Cluster{Node: v}, "folder": folder} {
 		for i := range v.refs {
-			record, err := folder.folders().Record(t.Context(), v.refs[i])
+			record, err := folder.Record(t.Context(), v.refs[i])
 			if err != nil {
 				t.Fatal(err)
 			}
-			page, err := Of(t.Context(), s, record)
+			page, err := Of(t.Context(), s, record, MaxPage)
 			if err != nil {
 				t.Errorf("%s, visit %d: %v", name, i, err)
 				continue
@@ -140,7 +140,7 @@ func TestRevisitsReadBack(t *testing.T) {
 				t.Errorf("%s, visit %d: content %q, %v; text %q, %v; %+v", name, i, content, err, text, textErr, page.Record)
 			}
 		}
-		if page, err := Load(t.Context(), s, pageURL); err != nil || !bytes.HasSuffix(page.Raw(), gzipped(t, "the page")) {
+		if page, err := Load(t.Context(), s, pageURL, MaxPage); err != nil || !bytes.HasSuffix(page.Raw(), gzipped(t, "the page")) {
 			t.Errorf("%s: the newest capture: %v", name, err)
 		}
 	}
@@ -149,21 +149,21 @@ func TestRevisitsReadBack(t *testing.T) {
 	if err := v.a.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	if page, err := Load(t.Context(), folder, pageURL); err != nil || !bytes.HasSuffix(page.Raw(), gzipped(t, "another page")) {
+	if page, err := Load(t.Context(), folder, pageURL, MaxPage); err != nil || !bytes.HasSuffix(page.Raw(), gzipped(t, "another page")) {
 		t.Errorf("a 304 after another version: %v", err)
 	}
 	// An earlier version is found although the newest capture has another payload.
-	record, err := folder.folders().Record(t.Context(), v.refs[4])
+	record, err := folder.Record(t.Context(), v.refs[4])
 	if err != nil {
 		t.Fatal(err)
 	}
 	v.refs[0] = v.refs[5]
-	page, err := Of(t.Context(), Cluster{Node: v}, record)
+	page, err := Of(t.Context(), Cluster{Node: v}, record, MaxPage)
 	if err != nil || !bytes.HasSuffix(page.Raw(), gzipped(t, "the page")) {
 		t.Errorf("the payload of an earlier version: %v", err)
 	}
 	record.PayloadDigest = "sha1:OTHER"
-	if _, err := Of(t.Context(), Cluster{Node: v}, record); err == nil {
+	if _, err := Of(t.Context(), Cluster{Node: v}, record, MaxPage); err == nil {
 		t.Error("a payload that nobody has was found")
 	}
 }
@@ -179,7 +179,7 @@ func TestFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := Folders{filepath.Join(a.dir, "warc"), filepath.Join(b.dir, "warc")}
-	page, err := Load(t.Context(), f, pageURL)
+	page, err := Load(t.Context(), f, pageURL, MaxPage)
 	if err != nil {
 		t.Fatal(err)
 	}

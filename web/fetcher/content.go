@@ -11,8 +11,11 @@ import (
 // true. A payload that is not in the coding that it names is returned as it is.
 func Content(payload []byte, codings []string, limit int64) (content []byte, cut bool, err error) {
 	names, err := codingsOf(codings)
-	if err != nil || len(names) == 0 || len(payload) == 0 {
-		return payload, false, err
+	if err != nil {
+		return nil, false, err
+	}
+	if len(names) == 0 || len(payload) == 0 {
+		return payload, false, nil
 	}
 	s := stack{d: new(decoders), limit: limit}
 	defer s.free()
@@ -23,11 +26,11 @@ func Content(payload []byte, codings []string, limit int64) (content []byte, cut
 		}
 	}()
 	out := s.build(bytes.NewReader(payload), names)
-	if s.err != nil || s.depth == 0 {
-		if plain(payload) {
-			return payload, false, nil
-		}
-		return payload, false, s.err
+	switch {
+	case s.depth == 0 && s.err == nil, s.err != nil && plain(payload):
+		return payload, false, nil
+	case s.err != nil:
+		return nil, false, s.err
 	}
 	content, err = io.ReadAll(io.LimitReader(out, limit+1))
 	if int64(len(content)) > limit {
