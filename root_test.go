@@ -144,7 +144,7 @@ var table = []rule{
 		"it reads the text of a page; what it is for is known above",
 	},
 	{
-		[]string{"store/linkgraph"}, []string{"store/archive", "store/readback", "web/htmlparse", "web/urlnorm"},
+		[]string{"store/linkgraph"}, []string{"crawl", "store/archive", "store/readback", "web/htmlparse", "web/urlnorm"},
 		"it reads what crawls have left on disk; ranking what it reads is done elsewhere",
 	},
 	{
@@ -470,7 +470,7 @@ var table = []rule{
 		"lists, from a cluster or from the data directories of nodes that do not run",
 	},
 	{
-		[]string{"cli/searchverb"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl", "node/datadir", "node/indexer", "store/readback", "store/search", "web/htmlparse", "web/urlnorm"},
+		[]string{"cli/searchverb"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl", "node/datadir", "node/indexer", "store/archive", "store/readback", "store/search", "web/htmlparse", "web/urlnorm"},
 		"it asks a node through the API, or an index that no node uses, which it makes of archives",
 	},
 	{
