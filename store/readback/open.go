@@ -77,7 +77,7 @@ func (a *Archives) open(path string) error {
 }
 
 // folder opens a folder as it is, or with what it lacks. That of a node may be empty: its crawl has
-// stored nothing.
+// stored nothing, or its files are in an object store, and only the indexes are here.
 func (a *Archives) folder(dir string, ofNode bool) error {
 	files, err := archive.Files(dir)
 	if err != nil {
@@ -87,8 +87,10 @@ func (a *Archives) folder(dir string, ofNode bool) error {
 	switch {
 	case err != nil:
 		return err
-	case len(files) == 0 && ofNode && len(indexes) == 0:
-		a.blank[dir] = true
+	case len(files) == 0 && ofNode:
+		if len(indexes) == 0 {
+			a.blank[dir] = true
+		}
 		a.Folders = append(a.Folders, dir)
 		return nil
 	case len(files) == 0:

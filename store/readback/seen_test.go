@@ -332,7 +332,6 @@ func TestOpen(t *testing.T) {
 			_ = os.Remove(index(s.dir))
 			change(s.files()[0], func([]byte) []byte { return []byte("this is none") })
 		}, 0, 0},
-		"no files, an index": {func(s *stored) { _ = os.Remove(s.files()[0]) }, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -375,6 +374,63 @@ func TestOpen(t *testing.T) {
 				t.Error("it leaves files")
 			}
 		})
+	}
+}
+
+// A node whose files are in an object store has its index here, and its records are errors.
+func TestOpenIndexAlone(t *testing.T) {
+	t.Parallel()
+	s := newStored(t, archive.Options{})
+	urls := s.fill()
+	s.close()
+	if err := os.Remove(s.files()[0]); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Open(filepath.Dir(s.dir))
+	if err != nil || a.Empty() {
+		t.Fatal(err)
+	}
+	var lines bytes.Buffer
+	if err := a.WriteIndex(t.Context(), &lines); err != nil || bytes.Count(lines.Bytes(), []byte("\n")) != 11 {
+		t.Errorf("%s, %v", lines.String(), err)
+	}
+	if _, err := Load(t.Context(), a, urls[0], MaxPage); err == nil {
+		t.Error("a record is read from a file that is not there")
+	}
+}
+
+// What a node has written and not synced yet is read, and goes on to be read when it finishes the file.
+func TestOpenWhileWritten(t *testing.T) {
+	t.Parallel()
+	s := newStored(t, archive.Options{})
+	urls := s.fill()
+	if err := s.a.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	urls = append(urls, "http://a.test/late")
+	s.put("http://a.test/late", "Content-Type: text/html\r\n", "page late", "", crawl.ArchiveRef{}, 200) // the index lacks it
+	a, err := Open(filepath.Dir(s.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }()
+	for _, state := range []string{"written", "finished"} {
+		for _, u := range urls {
+			p, err := Load(t.Context(), a, u, MaxPage)
+			if err != nil {
+				t.Errorf("%s: %s: %v", state, u, err)
+				continue
+			}
+			if text, _ := p.Text(); !strings.HasPrefix(text, "page ") {
+				t.Errorf("%s: %s: %q", state, u, text)
+			}
+		}
+		if state == "written" {
+			s.close()
+		}
+	}
+	if len(a.Warnings) > 0 {
+		t.Error(a.Warnings)
 	}
 }
 
