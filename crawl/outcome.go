@@ -105,6 +105,11 @@ type Outcome struct {
 	Archive ArchiveRef
 	// Refers says that the record at Archive has no payload: it refers to an earlier capture with the same one.
 	Refers bool
+	// Unchanged says that the page was sent again as it was read before: Digest and Basis are those of its record. It was not read
+	// once more, so there are no links, no text and no document: what is known of these stays, as with status 304.
+	Unchanged bool
+	// Basis is what the reading of a page that was delivered (2xx) depended on; 0: it must be read again.
+	Basis Basis
 	// Skip is the class of the reason, with Refused.
 	Skip SkipReason
 	// Targets are the links that passed the scope rules, without repeats.
@@ -145,6 +150,11 @@ type Outcome struct {
 	ScopeAlias string
 }
 
+// DepthCut reports whether links of the page are left out for their depth.
+func (o *Outcome) DepthCut() bool {
+	return o.Skipped[SkipDepth] > 0 || o.Unchanged && o.Basis.DepthCut()
+}
+
 // RecordState is the state of a URL.
 type RecordState uint8
 
@@ -173,7 +183,9 @@ type Record struct {
 	FetchedAt time.Time
 	Reason    string
 	Digest    [20]byte
-	Archive   ArchiveRef
+	// Basis is that of the reading of the content that Digest stands for.
+	Basis   Basis
+	Archive ArchiveRef
 	// DuplicateOf and NearOf are those of the Outcome.
 	DuplicateOf, NearOf string
 	// Visits is an encoded recrawl.Record, as the store keeps it; "": nothing was learnt of visits.

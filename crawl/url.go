@@ -90,6 +90,8 @@ type Item struct {
 	Cookies string
 	// Revisit says that the URL was done and became due.
 	Revisit bool
+	// Refetch says that the URL was fetched before, so that its record holds a result. The queue sets it.
+	Refetch bool
 }
 
 // Lease is the right to fetch one Item of one host. It exists in memory only: after a crash the

@@ -272,13 +272,16 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 	fp := layout.FingerprintOf(q.Item.URL.String()).Probe(q.Probe)
 	key := layout.AppendRecordKey(nil, host, fp)
 	var old crawl.Record // empty without an earlier result
+	stays := texts.Stays(state, o)
 	if q.Refetch {
 		old = pg.stored(key, q.Item.URL)
-		result.Keep(&old, &rec, o.Refers)
+		result.Keep(&old, &rec, o, stays)
 	}
+	basis := rec.Basis
 	pg.judge(host, fp, &old, &rec, &q.Item, o, weight)
+	rec.Basis = basis // also when the record stays that of the last good answer: its text may be gone
 	pg.Set(key, layout.EncodeRecord(&rec))
-	texts.Note(pg.Part, fp, &rec, q.Refetch, o.Document)
+	texts.Note(pg.Part, fp, &rec, q.Refetch, stays, o.Document)
 	pg.dequeue(host, q)
 	if rec.State == crawl.Failed {
 		pg.State.Counters.Failed++

@@ -58,7 +58,7 @@ func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Rec
 // keepValidators keeps the validators of a page some of whose links were left out for their depth:
 // with revisits it is requested again and again. See requeue for the request that wants the links.
 func (pg part) keepValidators(old, rec *crawl.Record, o *crawl.Outcome) {
-	rec.DepthCut = o.Skipped[crawl.SkipDepth] > 0 || o.Status == result.NotModified && old.DepthCut
+	rec.DepthCut = o.DepthCut() || o.Status == result.NotModified && old.DepthCut
 	if rec.DepthCut && o.Status != result.NotModified {
 		rec.ETag, rec.LastModified = o.ETag, o.LastMod
 	}

@@ -90,3 +90,71 @@ func TestDocumentsOfPages(t *testing.T) {
 		t.Errorf("a position of another copy: %v", err)
 	}
 }
+
+// TestDocumentsStay: a visit that brings nothing new leaves the document, and writes no change; one that ends it says so in the
+// record, so that the same payload is read again when it is back. A judge makes the record that of the last good answer.
+func TestDocumentsStay(t *testing.T) {
+	t.Parallel()
+	basis := crawl.BasisOf(1 << 20)
+	good := crawl.Outcome{Kind: crawl.Fetched, Status: 200, Digest: crawl.Digest{1}, Basis: basis, Document: []byte("text")}
+	same := good
+	same.Document, same.Unchanged = nil, true
+	hidden := same
+	hidden.Basis = basis.Marked(true, false)
+	answer := func(status int) crawl.Outcome { return crawl.Outcome{Kind: crawl.Fetched, Status: status} }
+	asks := answer(304)
+	asks.NoIndex = true
+	for name, c := range map[string]struct {
+		o     crawl.Outcome
+		stays bool
+	}{
+		"unchanged":              {same, true},
+		"304":                    {answer(304), true},
+		"304 with noindex":       {asks, false},
+		"a server's error":       {answer(500), true},
+		"a gateway's error":      {answer(502), true},
+		"no answer":              {crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrTimeout}, true},
+		"403":                    {answer(403), false},
+		"404":                    {answer(404), false},
+		"410":                    {answer(410), false},
+		"a redirect":             {answer(301), false},
+		"other content, no page": {crawl.Outcome{Kind: crawl.Fetched, Status: 200, Digest: crawl.Digest{2}}, false},
+		"refused by robots.txt":  {crawl.Outcome{Kind: crawl.Refused}, false},
+	} {
+		for _, judged := range []bool{false, true} {
+			r := startHolding(t, storage.NewMemory(), 1, Options{})
+			if judged {
+				r.UseJudge(&testJudge{})
+			}
+			const page = "http://h1.p0.test/a"
+			visit := func(o crawl.Outcome) crawl.Record {
+				t.Helper()
+				l := link(page)
+				l.Target.Again, l.Target.Via = true, crawl.ViaSeed
+				r.add(l)
+				lease := r.lease(0, "h1.p0.test")
+				r.must(r.Complete(t.Context(), Completion{Lease: lease, Outcome: o}))
+				rec, _, err := r.Record(0, lease.Item.URL)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return rec
+			}
+			if rec := visit(good); rec.Basis != basis {
+				t.Fatalf("%s: read with basis %x: %+v", name, basis, rec)
+			}
+			changes := r.Totals().TextChanges
+			rec := visit(c.o)
+			got, _ := documents(t, r.Frontier, 0)
+			if (got[page] == "text") != c.stays || (r.Totals().TextChanges == changes) != c.stays || (rec.Basis == basis) != c.stays {
+				t.Errorf("%s, judged %v: documents %v, %d changes, basis %x", name, judged, got, r.Totals().TextChanges-changes, rec.Basis)
+			}
+			if rec = visit(same); (rec.Basis == basis) != true {
+				t.Errorf("%s, judged %v: unchanged, basis %x", name, judged, rec.Basis)
+			}
+		}
+	}
+	if texts.Stays(crawl.Done, &hidden) != true {
+		t.Error("a page without a document that is unchanged has one to lose")
+	}
+}

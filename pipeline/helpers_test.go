@@ -44,9 +44,10 @@ type bench struct {
 	// content is what is known of pages, by URL; questions are those that were asked.
 	content   map[string]ContentAnswer
 	questions []ContentQuestion
-	stored    map[string]Stored // of pages that have not changed
-	looked    []string          // for stored ones
-	deriver   Deriver           // nil: none
+	stored    map[string]Stored        // of pages that have not changed
+	looked    []string                 // for stored ones
+	read      map[string]crawl.Outcome // what was read of pages before: Digest and Basis
+	deriver   Deriver                  // nil: none
 
 	archiveErr, completeErr error
 }
@@ -95,6 +96,13 @@ func (b *bench) Stored(_ context.Context, u urlnorm.URL) Stored {
 	defer b.mu.Unlock()
 	b.looked = append(b.looked, u.String())
 	return b.stored[u.String()]
+}
+
+func (b *bench) Read(u urlnorm.URL) (crawl.Digest, crawl.Basis) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o := b.read[u.String()]
+	return o.Digest, o.Basis
 }
 
 // visit queues a visit of u.

@@ -139,8 +139,9 @@ type finds struct {
 // sitemap that was delivered (2xx). Pages that come with 404, 403, 500 and the like are error
 // pages: their links are the site's navigation, which every real page has, or searches, and are not
 // taken. A panic in a parser does not end the node: the page then counts as one without links. The
-// Document is nil when the answer was no page.
-func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (doc *htmlparse.Document) {
+// Document is nil when the answer was no page. whole says that the same payload would bring nothing else, as long as the rules
+// are the same: nothing failed, no link waits for its scope, and no date was read that is compared with the present time.
+func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (doc *htmlparse.Document, whole bool) {
 	place := w.p.backlog.parse(v.Domain)
 	begun := time.Now()
 	defer func() {
@@ -153,6 +154,7 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 		if cause := recover(); cause != nil {
 			w.p.o.Log.Error("parser panicked on a page; its links are lost", "url", v.Item.URL.String(), "cause", fmt.Sprint(cause))
 			o.Reason = fmt.Sprintf("the page could not be parsed: %v", cause)
+			doc, whole = nil, false
 		}
 	}()
 	if w.seen == nil || len(w.seen) > 4096 { // clearing costs as much as its largest use
@@ -162,6 +164,7 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	f := &finds{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, skipped: w.skipped[:0],
 		fingerprints: rules.Settings.Archive && !w.p.o.NoFingerprints, complete: w.complete}
 	f.masked, f.shown, f.targets = w.masked, w.shown, w.targets
+	whole = true
 	defer func() {
 		w.skipped, w.masked = f.skipped, f.masked
 		if n := cap(o.Targets); n > 0 && n <= maxTargets { // the Sink is done with them when the worker reads its next page
@@ -188,11 +191,12 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 		f.page(resp) // a picture with links: no document to index or derive from
 	case kindOf(resp) == xmlMedia, kindOf(resp) == feedMedia && rules.Settings.Revisits():
 		f.linkedSitemap(resp)
+		whole = false
 	}
 	if resp.Status >= 200 && resp.Status < 300 {
 		f.refresh(resp, doc)
 	}
-	return doc
+	return doc, whole && len(o.Unjudged) == 0 && w.complete
 }
 
 // refresh takes the target of a Refresh header, which does what a meta refresh does, whatever the

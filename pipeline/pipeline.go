@@ -59,6 +59,9 @@ type Contents interface {
 	Seen(ctx context.Context, q ContentQuestion) ContentAnswer
 	// Stored returns what is stored of a URL that has not changed. It may block as Seen does.
 	Stored(ctx context.Context, u urlnorm.URL) Stored
+	// Read returns what was read last of a URL whose partition is held here, from its record. It asks no other node, and
+	// is also called without an archive.
+	Read(u urlnorm.URL) (digest crawl.Digest, basis crawl.Basis)
 }
 
 // Stored is the content of a URL that was fetched before. The zero value: nothing is known of it.
@@ -114,6 +117,10 @@ type Rules struct {
 	RenderMatch *scope.Rules
 	// Focus judges pages and links by the topic of Settings.Focus. Nil: there is none, at no cost.
 	Focus Focus
+	// Basis is a hash of the rules and of the program that reads by them; Entries, if it is set, one of the scope entries. A page
+	// whose payload was read under other ones is read again. Basis 0: every page is.
+	Basis   uint64
+	Entries func() uint64
 	// Rejudge says that the scope has changed since the first URLs were admitted. A queued URL is
 	// then judged again before it is fetched.
 	Rejudge bool
@@ -126,8 +133,8 @@ type Options struct {
 	Limit    func() int
 	Source   Source
 	Sink     Sink
-	Archive  Archive  // used when Settings.Archive is set
-	Contents Contents // used when Settings.Archive is set
+	Archive  Archive // used when Settings.Archive is set
+	Contents Contents
 	Fetcher  Fetcher
 	// Elsewhere fetches the files to which a robots.txt redirects on other hosts.
 	Elsewhere Elsewhere
@@ -140,6 +147,8 @@ type Options struct {
 	Rules func() *Rules
 	// Deriver writes what is derived from pages. Nil: nothing is derived, at no cost.
 	Deriver Deriver
+	// Derives names what Deriver writes: when it is another thing, unchanged pages are read once more.
+	Derives string
 	// Documents makes what the index needs of pages. Nil: no page is indexed.
 	Documents Documents
 	// Renderer shows pages to a browser. Nil: there is none, at no cost.
@@ -163,6 +172,7 @@ type Pipeline struct {
 	parked  *parked
 	// sitemaps is as full as there are large sitemaps read and stored now: see sitemapTurn.
 	sitemaps chan struct{}
+	made     uint64 // a hash of what is made of pages
 	busy     atomic.Int64
 	// memories has the memory of parsed pages that were kept: no more than the garbage collector finds in use.
 	memories sync.Pool // of *htmlparse.Memory
@@ -177,7 +187,7 @@ func New(o Options) *Pipeline {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Pipeline{
-		o: o, backlog: newBacklog(backlogPerProcessor*runtime.GOMAXPROCS(0), max(runtime.GOMAXPROCS(0)-1, 1)),
+		o: o, made: madeBy(&o), backlog: newBacklog(backlogPerProcessor*runtime.GOMAXPROCS(0), max(runtime.GOMAXPROCS(0)-1, 1)),
 		memories: sync.Pool{New: func() any { return &htmlparse.Memory{} }}, parked: newParked(),
 		sitemaps: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"bytes"
 	"context"
-	"crypto/sha1"
 	"errors"
 	"fmt"
 	"net/http"
@@ -148,7 +147,7 @@ func (w *worker) decideParsed(keep context.Context, f *fetched, d *crawl.Renderi
 	if err := w.prepare(keep, &f.v, f.rules); err != nil {
 		return true, w.broken(keep, f.v, err, &o)
 	}
-	doc := w.read(f.v, f.resp, f.rules, &o)
+	doc, _ := w.read(f.v, f.resp, f.rules, &o)
 	if *d, _ = w.p.o.Renderer.Decide(&f.page, doc, &f.rules.Settings); d.Rendered {
 		w.skipped = w.skipped[:0]
 		return false, nil
@@ -190,7 +189,7 @@ func (w *worker) keepShown(ctx context.Context, f *fetched, shown *Shown) error 
 	page := *f.resp // with the header fields that speak of links and indexing
 	page.Body, page.ContentType, page.MediaType = shown.DOM, shownType, "text/html"
 	w.shown = shown
-	doc := w.read(f.v, &page, f.rules, &f.o)
+	doc, _ := w.read(f.v, &page, f.rules, &f.o)
 	made := []crawl.Resource{{At: time.Now(), ContentType: shownType, Body: shown.DOM}}
 	if shown.Screenshot != nil {
 		made = append(made, crawl.Resource{At: made[0].At, ContentType: "image/png", Body: shown.Screenshot})
@@ -206,7 +205,9 @@ type madeOf struct {
 
 // keepParsed archives a page that was parsed and writes what is derived from it. It uses up doc.
 func (w *worker) keepParsed(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, doc *htmlparse.Document, made *madeOf) error {
-	o.Digest = sha1.Sum(resp.RawBody)
+	if o.Digest == (crawl.Digest{}) {
+		o.Digest = digestOf(resp)
+	}
 	remark(resp, o)
 	var original *crawl.Original
 	if rules.Settings.Archive {

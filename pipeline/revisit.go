@@ -3,6 +3,9 @@ package pipeline
 import (
 	"bytes"
 	"context"
+	"crypto/sha1" //nolint:gosec // payload digests of WARC are SHA-1
+	"encoding/binary"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -28,6 +31,55 @@ func (w *worker) unchanged(ctx context.Context, v crawl.Visit, resp *fetcher.Res
 		o.Digest, o.Refers = stored.Digest, true
 	}
 	return w.store(ctx, &v, capture(v, resp, o, stored.Original), rules, o, nil)
+}
+
+// sentAgain takes a page that was sent once more as it was read before as a 304 is taken: the visit is archived, listed
+// and completed, and nothing else is made of it.
+func (w *worker) sentAgain(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, last crawl.Basis) error {
+	w.skipped = w.skipped[:0]
+	o.Unchanged, o.Basis, o.NoIndex = true, last, last.NoIndex()
+	return w.keepParsed(ctx, v, resp, rules, o, nil, nil)
+}
+
+// digestOf is the SHA-1 of the payload.
+func digestOf(resp *fetcher.Response) crawl.Digest { return sha1.Sum(resp.RawBody) }
+
+// basisFields are the header fields that decide how a page is read.
+var basisFields = [...]string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Location", "Link", "Refresh", "X-Robots-Tag"}
+
+// basis is what the reading of an answer depends on beside its payload; 0: it is read whatever was read before. An answer
+// counts when it is a whole page (2xx): not a sitemap file, whose dates are compared with the present time, and not a page
+// that a browser is to show, whose scripts may make something else of the same payload.
+func (p *Pipeline) basis(v *crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) crawl.Basis {
+	it := &v.Item
+	if rules.Basis == 0 || resp.Status < 200 || resp.Status > 299 || resp.Truncated != "" || resp.DecodeErr != nil ||
+		o.Rendering != nil || o.IsSitemap || it.Via == crawl.ViaSitemapFile {
+		return 0
+	}
+	var h xxh3.Hasher
+	var entries uint64
+	if rules.Entries != nil {
+		entries = rules.Entries()
+	}
+	var numbers [48]byte
+	for i, n := range [...]uint64{rules.Basis, entries, p.made, uint64(it.Via), uint64(it.Depth)<<32 | uint64(it.Hops), uint64(resp.Status)} {
+		binary.BigEndian.PutUint64(numbers[8*i:], n)
+	}
+	_, _ = h.Write(numbers[:])
+	for i, name := range basisFields {
+		for _, value := range resp.Header[name] {
+			_, _ = h.Write([]byte{byte(i)})
+			_, _ = h.WriteString(value)
+			_, _ = h.Write([]byte{0})
+		}
+	}
+	_, _ = h.WriteString(resp.ContentType)
+	return crawl.BasisOf(h.Sum64())
+}
+
+// madeBy is a hash of what a Pipeline makes of pages.
+func madeBy(o *Options) uint64 {
+	return xxh3.HashString(fmt.Sprint(o.Derives, o.Deriver != nil, o.Documents != nil, o.NoFingerprints))
 }
 
 // keepValidators notes what a later visit can ask with. A 304 keeps those of the request that it does not replace.

@@ -230,12 +230,23 @@ func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response
 	if resp.Status == http.StatusNotModified {
 		return w.unchanged(ctx, v, resp, rules, o)
 	}
+	basis := w.p.basis(&v, resp, rules, o)
+	if basis != 0 && v.Item.Refetch {
+		o.Digest = digestOf(resp)
+		if digest, last := w.p.o.Contents.Read(v.Item.URL); digest == o.Digest && last.Same(basis) {
+			return w.sentAgain(ctx, v, resp, rules, o, last)
+		}
+	}
 	w.p.backlog.begin(v.Domain, time.Now())
 	defer w.p.backlog.end(v.Domain)
 	if err := w.prepare(ctx, &v, rules); err != nil {
 		return err
 	}
-	return w.keepParsed(ctx, v, resp, rules, o, w.read(v, resp, rules, o), nil)
+	doc, whole := w.read(v, resp, rules, o)
+	if whole && basis != 0 {
+		o.Basis = basis.Marked(o.NoIndex, o.Skipped[crawl.SkipDepth] > 0)
+	}
+	return w.keepParsed(ctx, v, resp, rules, o, doc, nil)
 }
 
 // store archives an answer and writes what is derived from it.

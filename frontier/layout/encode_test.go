@@ -66,14 +66,15 @@ func TestWakeNeverTooEarly(t *testing.T) {
 func TestValuesSurvive(t *testing.T) {
 	t.Parallel()
 	u := canonical("https://[::1]:8443/a%20b?q=1")
-	item := crawl.Item{URL: u, Band: 3, Seq: 1 << 40, Depth: 5, Hops: 2, Via: crawl.ViaSitemap, Attempts: 2, NotBefore: noon, ETag: "e", LastModified: "m", Cookies: "k=1; Path=/", Revisit: true}
+	item := crawl.Item{URL: u, Band: 3, Seq: 1 << 40, Depth: 5, Hops: 2, Via: crawl.ViaSitemap, Attempts: 2, NotBefore: noon, ETag: "e", LastModified: "m", Cookies: "k=1; Path=/", Revisit: true, Refetch: true}
 	got, err := DecodeItem(HostOf(u), item.Band, item.Seq, EncodeQueued(&item, true, 2))
 	if err != nil || got != item {
 		t.Errorf("item %+v came back as %+v, %v", item, got, err)
 	}
 	rec := crawl.Record{Item: item, State: crawl.Failed, Status: 503, FetchedAt: noon, Reason: "no", Digest: [20]byte{9}, Archive: archived}
-	rec.NotBefore, rec.Revisit, rec.Cookies = time.Time{}, false, "" // they stand in the queue entry
+	rec.NotBefore, rec.Revisit, rec.Refetch, rec.Cookies = time.Time{}, false, false, "" // they stand in the queue entry
 	rec.Visits, rec.VisitedAt, rec.CheckAt, rec.DepthCut = "visits", noon, noon.Add(time.Hour), true
+	rec.Basis = 1 << 31
 	s, err := DecodeRecord(EncodeRecord(&rec))
 	if err != nil || !s.Is(u) {
 		t.Errorf("record: %+v, %v", s, err)
@@ -226,6 +227,7 @@ func FuzzDecode(f *testing.F) {
 	found.Referrer = string(ReferrerOf("http://b.test/", "h.test"))
 	shown := found
 	shown.Rendering = crawl.Rendering{Rendered: true, Reason: "why", Milliseconds: 1200, Requests: 3}
+	shown.Basis = 7
 	moved := QueueEntry{Item: item, Referrer: ReferrerOf(u.String(), "h.test"), Scored: true, Base: 200, Stood: []QueuePlace{{6, 1}, {3, 1 << 30}}}
 	place := DueAt(noon, "h.test", Fingerprint{1})
 	st := PartState{Meta: Meta{State: Holder, Epoch: 1, To: "n"}}
@@ -238,7 +240,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if it, err := DecodeItem("h.test", 1, 2, b); err == nil {
-			again, err := DecodeItem("h.test", 1, 2, EncodeQueued(&it, false, 0))
+			again, err := DecodeItem("h.test", 1, 2, EncodeQueued(&it, it.Refetch, 0))
 			if err != nil || again != it {
 				t.Fatalf("item %+v became %+v, %v", it, again, err)
 			}

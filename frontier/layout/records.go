@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -127,6 +128,7 @@ func (q *QueueEntry) decode(b []byte) error {
 	r := newDecoder(b)
 	flags := r.u()
 	q.HTTPS, q.Refetch, q.Item.Revisit = flags&queueHTTPS != 0, flags&queueRefetch != 0, flags&queueRevisit != 0
+	q.Item.Refetch = q.Refetch
 	q.Item.Via = crawl.Via(r.byte())
 	q.Item.Depth = r.count()
 	q.Item.Hops = r.count()
@@ -197,6 +199,7 @@ const (
 	recordCut     = 1 << 12 // Record.DepthCut
 	recordFrom    = 1 << 13 // the page on which it was found follows
 	recordShown   = 1 << 14 // whether a browser has shown it follows
+	recordBasis   = 1 << 15 // Record.Basis follows
 )
 
 // EncodeRecord writes a record. Attempts and NotBefore of a queued URL stand in
@@ -207,7 +210,7 @@ const (
 //	[str node, str file, i offset, i length], [str reason],
 //	[str etag, str last-modified], [str duplicate of], [str near-duplicate of],
 //	[time visited, time check, str visits], [str referrer],
-//	[byte rendered, str reason, u milliseconds, u requests],
+//	[byte rendered, str reason, u milliseconds, u requests], [4 bytes basis],
 //	rest URL behind the host
 func EncodeRecord(rec *crawl.Record) []byte {
 	rest := behindHost(rec.URL)
@@ -220,7 +223,7 @@ func EncodeRecord(rec *crawl.Record) []byte {
 		FlagIf(rec.ETag != "" || rec.LastModified != "", recordValid) |
 		FlagIf(rec.DuplicateOf != "", recordSame) | FlagIf(rec.NearOf != "", recordNear) |
 		FlagIf(rec.Visits != "", recordVisits) | FlagIf(rec.DepthCut, recordCut) | FlagIf(rec.Referrer != "", recordFrom) |
-		FlagIf(rec.Rendering.Reason != "", recordShown)
+		FlagIf(rec.Rendering.Reason != "", recordShown) | FlagIf(rec.Basis != 0, recordBasis)
 	w.u(flags)
 	w.byte(byte(rec.Via))
 	w.u(uint64(rec.Band))
@@ -265,6 +268,9 @@ func EncodeRecord(rec *crawl.Record) []byte {
 	if flags&recordShown != 0 {
 		w.rendering(&rec.Rendering)
 	}
+	if rec.Basis != 0 {
+		w.b = binary.BigEndian.AppendUint32(w.b, uint32(rec.Basis))
+	}
 	w.rest(rest)
 	return w.b
 }
@@ -288,6 +294,17 @@ func (r *decoder) rendering() (x crawl.Rendering) {
 	}
 	x.Requests = r.count()
 	return x
+}
+
+// basis reads a Basis, which is not 0.
+func (r *decoder) basis() crawl.Basis {
+	var b [4]byte
+	copy(b[:], r.take(uint64(len(b))))
+	basis := crawl.Basis(binary.BigEndian.Uint32(b[:]))
+	if basis == 0 {
+		r.fail()
+	}
+	return basis
 }
 
 // StoredRecord is a record as it stands in the store: all but the URL, whose pieces
@@ -349,6 +366,9 @@ func DecodeRecord(b []byte) (s StoredRecord, err error) {
 	}
 	if flags&recordShown != 0 {
 		s.Rendering = r.rendering()
+	}
+	if flags&recordBasis != 0 {
+		s.Basis = r.basis()
 	}
 	s.Rest = r.rest()
 	return s, r.end("record")

@@ -19,7 +19,7 @@ const maxReason = 200
 func Record(q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState) crawl.Record {
 	rec := crawl.Record{
 		Item: q.Item, State: state, Status: o.Status, FetchedAt: o.FetchedAt, Reason: o.Reason,
-		Digest: o.Digest, Archive: o.Archive, DuplicateOf: o.DuplicateOf, NearOf: o.NearOf, Referrer: string(q.Referrer),
+		Digest: o.Digest, Basis: o.Basis, Archive: o.Archive, DuplicateOf: o.DuplicateOf, NearOf: o.NearOf, Referrer: string(q.Referrer),
 	}
 	rec.Archive.Record = [16]byte{} // stands in the file
 	if o.Rendering != nil {
@@ -30,7 +30,7 @@ func Record(q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState) cra
 	if o.ETag != "" || o.LastMod != "" || state == crawl.Done && o.Status != NotModified {
 		rec.ETag, rec.LastModified = o.ETag, o.LastMod
 	}
-	if o.Skipped[crawl.SkipDepth] > 0 {
+	if o.DepthCut() {
 		// When the URL is requested again with a lower depth, its links are wanted. An
 		// answer 304 would not bring them.
 		rec.ETag, rec.LastModified = "", ""
@@ -40,19 +40,25 @@ func Record(q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState) cra
 
 // Keep leaves in the record what an earlier fetch has brought and the last one did not: the capture, when the last one
 // brought no content, or the same once more (its capture then refers to an earlier one); what is known of the content, also when
-// the last answer says nothing of the page, such as a 500.
-func Keep(old, rec *crawl.Record, refers bool) {
+// the last answer says nothing of the page, such as a 500. textStays says that the page's text and document are those that it had.
+func Keep(old, rec *crawl.Record, o *crawl.Outcome, textStays bool) {
 	if old.State == 0 {
 		return
 	}
 	rec.Referrer = old.Referrer
-	same := rec.Status == NotModified || refers && rec.Digest == old.Digest
+	same := rec.Status == NotModified || o.Refers && rec.Digest == old.Digest
 	if rec.Archive == (crawl.ArchiveRef{}) || same && old.Archive != (crawl.ArchiveRef{}) {
 		rec.Archive = old.Archive // where the content is
 	}
 	silent := recrawl.AnswerOf(rec.Status) == recrawl.Failed && old.Digest != [20]byte{}
 	if rec.Status == NotModified || rec.State != crawl.Done || silent {
 		rec.Digest, rec.DuplicateOf, rec.NearOf, rec.Rendering = old.Digest, old.DuplicateOf, old.NearOf, old.Rendering
+	}
+	if o.Unchanged {
+		rec.NearOf, rec.Rendering = old.NearOf, old.Rendering
+	}
+	if textStays && !o.Unchanged {
+		rec.Basis = old.Basis
 	}
 	if rec.FetchedAt.IsZero() {
 		rec.FetchedAt = old.FetchedAt

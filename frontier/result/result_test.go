@@ -14,35 +14,44 @@ func TestKeep(t *testing.T) {
 	good, other := [20]byte{1}, [20]byte{2}
 	file := func(name string) crawl.ArchiveRef { return crawl.ArchiveRef{Node: "n", File: name, Length: 1} }
 	old := crawl.Record{State: crawl.Done, Status: 200, Digest: good, Archive: file("old"), NearOf: "near", Referrer: "r", Rendering: crawl.Rendering{Reason: "old"}}
+	old.Basis = 40
+	nothing := crawl.Digest{}
 	for name, c := range map[string]struct {
 		state   crawl.RecordState
 		status  int
 		digest  [20]byte
 		archive crawl.ArchiveRef
-		refers  bool
+		o       crawl.Outcome
+		stays   bool
 		want    [20]byte
 		file    string
 		near    string
+		basis   crawl.Basis
 	}{
-		"other content":           {crawl.Done, 200, other, file("new"), false, other, "new", ""},
-		"the same, stored anew":   {crawl.Done, 200, good, file("new"), false, good, "new", ""},
-		"the same, by reference":  {crawl.Done, 200, good, file("new"), true, good, "old", ""},
-		"not modified":            {crawl.Done, NotModified, [20]byte{}, file("new"), false, good, "old", "near"},
-		"a final error":           {crawl.Done, 500, other, file("new"), false, good, "new", "near"},
-		"forbidden":               {crawl.Done, 403, other, file("new"), false, good, "new", "near"},
-		"gone":                    {crawl.Done, 410, other, file("new"), false, other, "new", ""},
-		"no answer, not archived": {crawl.Failed, 0, [20]byte{}, crawl.ArchiveRef{}, false, good, "old", "near"},
+		"other content":           {crawl.Done, 200, other, file("new"), crawl.Outcome{Basis: 80}, false, other, "new", "", 80},
+		"content of no basis":     {crawl.Done, 200, other, file("new"), crawl.Outcome{}, false, other, "new", "", 0},
+		"the same, stored anew":   {crawl.Done, 200, good, file("new"), crawl.Outcome{Basis: 80}, false, good, "new", "", 80},
+		"the same, by reference":  {crawl.Done, 200, good, file("new"), crawl.Outcome{Basis: 80, Refers: true}, false, good, "old", "", 80},
+		"unchanged":               {crawl.Done, 200, good, file("new"), crawl.Outcome{Basis: 40, Refers: true, Unchanged: true}, true, good, "old", "near", 40},
+		"unchanged, stored anew":  {crawl.Done, 200, good, file("new"), crawl.Outcome{Basis: 40, Unchanged: true}, true, good, "new", "near", 40},
+		"unchanged, not archived": {crawl.Done, 200, good, crawl.ArchiveRef{}, crawl.Outcome{Basis: 40, Unchanged: true}, true, good, "old", "near", 40},
+		"not modified":            {crawl.Done, NotModified, nothing, file("new"), crawl.Outcome{}, true, good, "old", "near", 40},
+		"not modified, noindex":   {crawl.Done, NotModified, nothing, file("new"), crawl.Outcome{}, false, good, "old", "near", 0},
+		"a final error":           {crawl.Done, 500, other, file("new"), crawl.Outcome{}, true, good, "new", "near", 40},
+		"forbidden":               {crawl.Done, 403, other, file("new"), crawl.Outcome{}, false, good, "new", "near", 0},
+		"gone":                    {crawl.Done, 410, other, file("new"), crawl.Outcome{}, false, other, "new", "", 0},
+		"no answer, not archived": {crawl.Failed, 0, nothing, crawl.ArchiveRef{}, crawl.Outcome{}, true, good, "old", "near", 40},
 	} {
-		rec := crawl.Record{State: c.state, Status: c.status, Digest: c.digest, Archive: c.archive}
-		Keep(&old, &rec, c.refers)
-		if rec.Digest != c.want || rec.Archive.File != c.file || rec.NearOf != c.near || rec.Referrer != "r" || (rec.Rendering.Reason == "old") != (c.near != "") {
+		rec := crawl.Record{State: c.state, Status: c.status, Digest: c.digest, Archive: c.archive, Basis: c.o.Basis}
+		Keep(&old, &rec, &c.o, c.stays)
+		if rec.Digest != c.want || rec.Archive.File != c.file || rec.NearOf != c.near || rec.Basis != c.basis || rec.Referrer != "r" || (rec.Rendering.Reason == "old") != (c.near != "") {
 			t.Errorf("%s: %+v", name, rec)
 		}
 	}
 	// Without an earlier result everything is that of the visit.
 	q := layout.QueueEntry{Referrer: layout.ReferrerOf("http://b.test/", "a.test")}
 	rec := Record(&q, &crawl.Outcome{Status: 500, Digest: other, Rendering: &crawl.Rendering{Rendered: true, Reason: strings.Repeat("ä", maxReason)}}, crawl.Done)
-	Keep(&crawl.Record{}, &rec, false)
+	Keep(&crawl.Record{}, &rec, &crawl.Outcome{}, false)
 	if rec.Digest != other || rec.Referrer != string(q.Referrer) || !rec.Rendering.Rendered || len(rec.Rendering.Reason) != maxReason {
 		t.Errorf("first: %+v", rec)
 	}

@@ -12,11 +12,11 @@ import (
 const MaxBytes = 128 << 10
 
 // Note stores the document of a page that leaves the queue, or takes out the one that the URL had. The writer calls
-// it in the group that completes the page. known says that the URL may have a result already.
-func Note(pg *commit.Part, fp layout.Fingerprint, rec *crawl.Record, known bool, document []byte) {
+// it in the group that completes the page. known says that the URL may have a result already, stays what Stays says.
+func Note(pg *commit.Part, fp layout.Fingerprint, rec *crawl.Record, known, stays bool, document []byte) {
 	put := len(document) > 0 && rec.State == crawl.Done
 	c := &pg.State.Counters
-	if !put && (!known || c.Texts == 0 || !goesOut(rec)) {
+	if !put && (!known || c.Texts == 0 || stays) {
 		return
 	}
 	placeKey := layout.AppendTextPlaceKey(nil, fp)
@@ -64,14 +64,17 @@ func place(pg *commit.Part, key []byte, look bool) (p layout.TextPlace, ok bool)
 	return p, true
 }
 
-// goesOut reports whether the result of a visit without a document ends the document that there is. A page that is
-// unchanged, that fails, or whose server has an error keeps it.
-func goesOut(rec *crawl.Record) bool {
-	switch rec.State {
-	case crawl.RefusedForever:
+// Stays reports whether a visit leaves the text of a page as it was: it brought no content (a page that is unchanged, that
+// fails, or whose server has an error), and does not end what there is. It is judged by the answer: the record of a page
+// that is visited again may be that of its last good answer.
+func Stays(state crawl.RecordState, o *crawl.Outcome) bool {
+	switch {
+	case state == crawl.RefusedForever:
+		return false
+	case o.Kind != crawl.Fetched:
 		return true
-	case crawl.Done:
-		return rec.Status != 304 && rec.Status < 500
+	case o.Unchanged || o.Status == 304:
+		return !o.NoIndex || o.Unchanged && o.Basis.NoIndex() // else its header asks for it now
 	}
-	return false
+	return o.Status >= 500
 }

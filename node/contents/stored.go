@@ -33,3 +33,13 @@ func (x *Index) Stored(ctx context.Context, u urlnorm.URL) (s pipeline.Stored) {
 	}
 	return s
 }
+
+// Read returns what was read last of a URL of a partition that this node holds; zero values when that is not known. It
+// implements pipeline.Contents.
+func (x *Index) Read(u urlnorm.URL) (crawl.Digest, crawl.Basis) {
+	rec, ok, err := x.o.Store.Record(ring.PartitionOf(crawl.Host(u.Host()), x.o.Partitions()), u)
+	if err != nil || !ok {
+		return crawl.Digest{}, 0
+	}
+	return rec.Digest, rec.Basis
+}

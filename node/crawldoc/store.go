@@ -135,7 +135,10 @@ func (s *Store) compile(d *Document) (*Rulebook, error) {
 	if err != nil {
 		return nil, err
 	}
-	book := &Rulebook{Doc: d, Rules: rules, Pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.Seeds, Normalize: same, Rejudge: d.Rejudge}}
+	book := &Rulebook{Doc: d, Rules: rules, Pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.Seeds, Normalize: same, Rejudge: d.Rejudge, Entries: s.Scope.Digest}}
+	if book.Pipeline.Basis, err = basisOf(&c); err != nil {
+		return nil, err
+	}
 	if c.Renders() && len(c.RenderMatch) > 0 {
 		if book.Pipeline.RenderMatch, err = scope.Compile(scope.Options{Mode: scope.Any, Include: c.RenderMatch}); err != nil {
 			return nil, fmt.Errorf("the pages to render: %w", err)

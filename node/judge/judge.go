@@ -126,6 +126,9 @@ func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 		r = recrawl.Record{Kind: kindOf(o, k.Record)}
 	}
 	r.Weight = m.weight()
+	if o.Unchanged {
+		v.Text = r.Text // it was not read
+	}
 	verdict := r.Judge(k.Record.Digest, &v, m.rules.Compare)
 	if !known {
 		r = r.First(&v, &m.rules, m.by(r.Kind, o.MaxAge))

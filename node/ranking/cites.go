@@ -36,7 +36,7 @@ func (k *Keeper) Cites(v *crawl.Visit, o *crawl.Outcome, links []crawl.Routed) [
 // has none, which counts when it had some before.
 func passesOn(v *crawl.Visit, o *crawl.Outcome) bool {
 	switch {
-	case o.Kind != crawl.Fetched || o.IsSitemap || v.Item.Via == crawl.ViaSitemapFile || o.Status == 304:
+	case o.Kind != crawl.Fetched || o.IsSitemap || v.Item.Via == crawl.ViaSitemapFile || o.Status == 304 || o.Unchanged:
 		return false
 	case o.Status/100 == 2 || o.Status/100 == 3:
 		return true
