@@ -447,3 +447,27 @@ func BenchmarkPage(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+// TestUnchangedLines: a page that was not read again has a line that says so, and nothing else.
+func TestUnchangedLines(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{200, 203, 226} {
+		dir := t.TempDir()
+		s := open(t, dir, everything())
+		c := crawl.Capture{URL: url(t, "http://a.test/1"), Status: status}
+		o := crawl.Outcome{Status: status, ContentType: "text/html", Unchanged: true, NoIndex: true, Digest: crawl.Digest{1}}
+		if err := s.Page(t.Context(), &c, &o, 3, nil); err != nil {
+			t.Fatal(err)
+		}
+		shut(t, s)
+		lines := decoded(t, unpacked(t, dir, Pages))
+		if len(lines) != 1 || lines[0]["unchanged"] != true || lines[0]["noindex"] != true || lines[0]["digest"] == nil || lines[0]["title"] != nil {
+			t.Errorf("%d: %v", status, lines)
+		}
+		for _, kind := range []string{Links, Hosts, Text, Skipped} {
+			if got := unpacked(t, dir, kind); got != "" {
+				t.Errorf("%d: %s of an unchanged page: %q", status, kind, got)
+			}
+		}
+	}
+}

@@ -113,6 +113,7 @@ func appendPage(b []byte, c *crawl.Capture, o *crawl.Outcome, depth int, doc *ht
 			byte(o.Simhash >> 24), byte(o.Simhash >> 16), byte(o.Simhash >> 8), byte(o.Simhash),
 		}))
 	}
+	l.yes("unchanged", o.Unchanged)
 	l.text("near_duplicate_of", o.NearOf)
 	if c.Original != nil {
 		l.text("duplicate_of", c.Original.URL)
