@@ -3,10 +3,15 @@ package integration
 import (
 	"flag"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,8 +20,9 @@ import (
 )
 
 var (
-	unchangedVisits   = flag.Int("unchangedvisits", 600, "revisits over which TestUnchangedPages measures the price of one")
+	unchangedVisits   = flag.Int("unchangedvisits", 2000, "revisits over which TestUnchangedPages measures the price of one")
 	unchangedPrograms = flag.String("unchangedprograms", "", "commands whose prices TestUnchangedPages also measures, in turns, comma-separated: they need not keep its promises")
+	unchangedProfile  = flag.String("unchangedprofile", "", "folder for profiles of the node in TestUnchangedPages")
 )
 
 // unchangedCase is a way of a web server to send a page that has not changed.
@@ -56,15 +62,16 @@ func TestUnchangedPages(t *testing.T) {
 // unchangedPages returns the price of a visit. program "": the present one, which must write nothing.
 func unchangedPages(t *testing.T, c *unchangedCase, program string) time.Duration {
 	t.Helper()
-	web, srv := serveSimweb(t, simweb.Config{Seed: 91, Hosts: 10, PagesPerHost: 20, Skew: -1, Delay: time.Millisecond, LinksPerPage: 40, Changes: c.changes, Gzip: c.gzip})
+	web, srv := serveSimweb(t, simweb.Config{Seed: 91, Hosts: 10, PagesPerHost: 40, Skew: -1, Delay: time.Millisecond, LinksPerPage: 40, Changes: c.changes, Gzip: c.gzip})
 	cl := simCluster(t, srv, time.Millisecond, append([]string{"--partitions", "512", "--recrawl", crawl.RecrawlFixed, "--recrawl-interval", "1s", "--recrawl-min", "1s", "--recrawl-max", "2s"}, c.flags...)...)
 	n := cl.place()
-	n.program = program
+	if n.program = program; program == "" && *unchangedProfile != "" {
+		n.flags = []string{"--profile", filepath.Join(*unchangedProfile, filepath.Base(t.Name()))}
+	}
 	n.start()
 	n.ready()
 	n.seed(web.Seeds()...)
-	pages := reachable(web)
-	eachVisited(t, web, pages, 2, time.Time{}) // from the second visit on the hosts' validators and robots rules are known
+	pages := len(reachable(web))
 	status := func() (s crawl.Status) {
 		t.Helper()
 		if err := n.decode("/status", &s); err != nil {
@@ -73,14 +80,16 @@ func unchangedPages(t *testing.T, c *unchangedCase, program string) time.Duratio
 		return s
 	}
 	indexed := len(c.flags) > 0
-	if indexed {
-		until(t, time.Minute, func() string {
-			if s := status(); s.Index.Waiting > 0 || s.Index.Documents < int64(len(pages)) {
-				return fmt.Sprintf("%d of %d pages are indexed: %+v", s.Index.Documents, len(pages), s.Index)
-			}
-			return ""
-		})
-	}
+	until(t, 2*time.Minute, func() string {
+		s := status()
+		if n := s.Freshness.RevisitsTotal; n < int64(3*pages) { // robots.txt and the validators of all hosts are known
+			return fmt.Sprintf("%d revisits of %d pages", n, pages)
+		}
+		if indexed && (s.Index.Waiting > 0 || s.Index.Documents == 0) {
+			return fmt.Sprintf("of %d pages: %+v", pages, s.Index)
+		}
+		return ""
+	})
 	before, files := status(), indexFiles(t, n)
 	cpu := cpuTime(n.cmd.Process.Pid)
 	var after crawl.Status
@@ -130,4 +139,128 @@ func indexFiles(t *testing.T, n *node) map[string]int64 {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// answers is a web server of one page, which a test changes. It counts the requests since.
+type answers struct {
+	mu     sync.Mutex // guards the rest
+	status int
+	header map[string]string
+	body   string
+	count  int
+}
+
+func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/" {
+		http.NotFound(w, r)
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.count++
+	for name, value := range a.header {
+		w.Header().Set(name, value)
+	}
+	if a.header["ETag"] != "" && r.Header.Get("If-None-Match") == a.header["ETag"] {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html")
+	w.WriteHeader(a.status)
+	_, _ = io.WriteString(w, a.body)
+}
+
+// set changes the page. A header is "Name: value", or "".
+func (a *answers) set(status int, header, body string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.status, a.header, a.body, a.count = status, map[string]string{}, body, 0
+	for _, line := range strings.Split(header, "\n") {
+		if name, value, ok := strings.Cut(line, ": "); ok {
+			a.header[name] = value
+		}
+	}
+}
+
+// asked waits until the page was fetched so often since it was changed.
+func (a *answers) asked(t *testing.T, times int) {
+	t.Helper()
+	until(t, time.Minute, func() string {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.count < times {
+			return fmt.Sprintf("%d requests of %d", a.count, times)
+		}
+		return ""
+	})
+}
+
+// TestUnchangedThenChanged: what a page that was unchanged for some visits becomes reaches the index: other words, a header that asks to be left
+// out, the end of the page and its return with the same payload, with or without a restart of the node in between.
+func TestUnchangedThenChanged(t *testing.T) {
+	needsProcesses(t)
+	t.Parallel()
+	web := &answers{}
+	page := func(words string) string {
+		return "<html><title>A page</title><p>" + words + " and other words of a page that stays for some time.</p></html>"
+	}
+	web.set(http.StatusOK, "", page("apricot"))
+	srv := httptest.NewServer(web)
+	t.Cleanup(srv.Close)
+	c := newCluster(t, "--partitions", "512", "--allow-net", "127.0.0.0/8", "--delay", "1ms", "--index", "on",
+		"--recrawl", crawl.RecrawlFixed, "--recrawl-interval", "1s", "--recrawl-min", "1s", "--recrawl-max", "2s")
+	c.addReady(1)
+	n := c.nodes[0]
+	n.seed(srv.URL + "/")
+	finds := func(word string, want int64) {
+		t.Helper()
+		until(t, time.Minute, func() string {
+			r, err := n.search(word)
+			if err != nil || r.Total != want {
+				return fmt.Sprintf("%s: %d found, %v", word, r.Total, err)
+			}
+			return ""
+		})
+	}
+	restart := func() {
+		t.Helper()
+		n.signal(syscall.SIGTERM)
+		<-n.done
+		n.start()
+		n.ready()
+	}
+	finds("apricot", 1)
+	for _, step := range []struct {
+		name         string
+		status       int
+		header, body string
+		word         string
+		found        int64
+	}{
+		{"other words", 200, "", page("banana"), "banana", 1},
+		{"a header that asks to be left out", 200, "X-Robots-Tag: noindex", page("banana"), "banana", 0},
+		{"and does so no more", 200, "", page("banana"), "banana", 1},
+		{"the page is gone", 404, "", page("banana"), "banana", 0},
+		{"and is back as it was", 200, "", page("banana"), "banana", 1},
+		{"forbidden", 403, "", "no", "banana", 0},
+		{"and allowed again", 200, "", page("banana"), "banana", 1},
+		{"the server fails", 500, "", "oops", "banana", 1},
+		{"and works again", 200, "", page("banana"), "banana", 1},
+		{"with validators", 200, "ETag: \"v1\"", page("cherry"), "cherry", 1},
+		{"304 with a header that asks to be left out", 200, "ETag: \"v1\"\nX-Robots-Tag: noindex", page("cherry"), "cherry", 0},
+		{"and other words", 200, "ETag: \"v2\"", page("damson"), "damson", 1},
+	} {
+		for _, again := range []bool{false, true} {
+			web.set(step.status, step.header, step.body)
+			if again {
+				restart()
+			}
+			web.asked(t, 3)
+			finds(step.word, step.found)
+			if t.Failed() {
+				t.Fatalf("%s, after a restart: %v", step.name, again)
+			}
+		}
+	}
+	c.stop()
 }

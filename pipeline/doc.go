@@ -17,6 +17,9 @@
 // done without its record and its lines; a crash anywhere repeats the page and loses nothing.
 // Release comes before parse, so that a slow disk never makes a host's turn longer.
 //
+// A page that is sent again as it was read before (revisit.go: the same payload and the same
+// crawl.Basis) is not parsed: as with a 304, the visit is archived, listed and completed, no more.
+//
 // Each visit has exactly one Release, then one Complete, in all cases. A redirect is never followed
 // here: its target is a link like any other and passes scope, owner, robots.txt and politeness. The
 // one exception is a robots.txt within its host. If it redirects to another host, the holder of

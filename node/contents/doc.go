@@ -19,7 +19,7 @@
 // # Files
 //
 //	index.go    Seen, the pipeline's question: which node is asked what
-//	stored.go   Stored, its question about a URL that has not changed
+//	stored.go   Stored and Read, its questions about a URL that was fetched before
 //	claims.go   this node's answers about payloads of its partitions
 //	texts.go    the same for texts
 //	batcher.go  questions and notes to other members, those of many pages in one call

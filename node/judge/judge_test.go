@@ -155,6 +155,42 @@ func content(digest byte) crawl.Outcome {
 	return crawl.Outcome{Kind: crawl.Fetched, Status: 200, ContentType: "text/html; charset=utf-8", Digest: [20]byte{digest}, Text: uint64(digest) * 0x0101010101010101, ETag: fmt.Sprintf(`"%d"`, digest), Took: 30 * time.Millisecond}
 }
 
+// TestUnchangedKeepsText: a page that was sent again and not read has the fingerprint that it had, so that a later change of
+// its numbers alone is none, and another text is one.
+func TestUnchangedKeepsText(t *testing.T) {
+	t.Parallel()
+	for _, visits := range []int{0, 1, 2, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			c := start(t, week())
+			c.add(1, false)
+			first := content(1)
+			c.visit(first)
+			for range visits {
+				c.move()
+				again := first
+				again.Text, again.Unchanged = 0, true
+				c.visit(again)
+			}
+			rec, r := c.record(1)
+			if r.Text != first.Text || rec.Digest != first.Digest || len(r.Past) != 1+visits || r.Past[0].Changed {
+				t.Errorf("%d visits: %+v", visits, r)
+			}
+			c.move()
+			numbers := content(2)
+			numbers.Text = first.Text
+			c.visit(numbers)
+			if _, r = c.record(1); r.Past[0].Changed {
+				t.Errorf("%d visits: other numbers are a change: %+v", visits, r)
+			}
+			c.move()
+			c.visit(content(3))
+			if _, r = c.record(1); !r.Past[0].Changed {
+				t.Errorf("%d visits: another text is none: %+v", visits, r)
+			}
+		})
+	}
+}
+
 // TestLife: a page that never changes is visited at growing intervals, one that always changes
 // as often as it is worth, and each visit is in the history.
 func TestLife(t *testing.T) {

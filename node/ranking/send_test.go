@@ -172,6 +172,7 @@ func TestCites(t *testing.T) {
 		{crawl.Outcome{Kind: crawl.Fetched, Status: 200}, false, 3},
 		{crawl.Outcome{Kind: crawl.Fetched, Status: 301}, false, 3},
 		{crawl.Outcome{Kind: crawl.Fetched, Status: 304}, true, -1},
+		{crawl.Outcome{Kind: crawl.Fetched, Status: 200, Unchanged: true}, true, -1},
 		{crawl.Outcome{Kind: crawl.Fetched, Status: 404}, false, -1},
 		{crawl.Outcome{Kind: crawl.Fetched, Status: 410}, true, 3},
 		{crawl.Outcome{Kind: crawl.Fetched, Status: 200, IsSitemap: true}, false, -1},
