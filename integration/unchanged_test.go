@@ -85,7 +85,7 @@ func unchangedPages(t *testing.T, c *unchangedCase, program string) time.Duratio
 		if n := s.Freshness.RevisitsTotal; n < int64(3*pages) { // robots.txt and the validators of all hosts are known
 			return fmt.Sprintf("%d revisits of %d pages", n, pages)
 		}
-		if indexed && (s.Index.Waiting > 0 || s.Index.Documents == 0) {
+		if program == "" && indexed && (s.Index.Waiting > 0 || s.Index.Documents == 0) {
 			return fmt.Sprintf("of %d pages: %+v", pages, s.Index)
 		}
 		return ""
