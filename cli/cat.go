@@ -53,7 +53,8 @@ func (v *catVerb) Run(ctx context.Context, env *Env) int {
 
 // print writes what was asked for to standard output.
 func (v *catVerb) print(ctx context.Context, env *Env, source readback.Source) int {
-	err := readback.Print(ctx, source, v.URL, readback.Form{Headers: v.Headers, Text: v.Text, Raw: v.Raw}, readback.MaxContent, env.Stdout, env.Stderr)
+	form := readback.Form{Headers: v.Headers, Text: v.Text, Raw: v.Raw}
+	err := readback.Print(ctx, source, v.URL, form, readback.MaxContent, env.Stdout, env.Stderr)
 	if err != nil {
 		return env.Fail(exitCode(err), "%v", err)
 	}

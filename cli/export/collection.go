@@ -324,7 +324,8 @@ func (c *collection) member(ctx context.Context, ref crawl.ArchiveRef, out io.Wr
 		_, err := io.Copy(out, in)
 		return err
 	case string(magic) != "WARC":
-		frame, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
+		frame, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderMaxWindow(8<<20))
 		if err != nil {
 			return err
 		}

@@ -128,7 +128,8 @@ func (u *unread) err() error {
 // warn tells of pages that are not whole: what could be read of them is written, as the crawl has it.
 func (u *unread) warn(env *command.Env) {
 	if u.damaged > 0 {
-		env.Fail(0, "%d pages are not whole, the first: %v; what could be read is written", u.damaged, u.firstDamage)
+		env.Fail(0, "%d pages are not whole, the first: %v; what could be read is written",
+			u.damaged, u.firstDamage)
 	}
 }
 

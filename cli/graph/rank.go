@@ -109,7 +109,8 @@ func (v *RankVerb) ranked(b *linkgraph.Builder, options pagerank.Options, meter 
 		return err
 	}
 	if missing := b.Counts().Missing; missing > 0 {
-		env.Fail(0, "%d duplicates have no links here: the pages to which they refer are in files that were not named", missing)
+		env.Fail(0, "%d duplicates have no links here: the pages to which they refer are in files "+
+			"that were not named", missing)
 	}
 	if g.Nodes() == 0 {
 		return errors.New("no links: the files are empty, or have only links that do not count (--assets counts images, scripts and style sheets)")

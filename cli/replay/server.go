@@ -202,7 +202,8 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, e *archive.Entry, 
 		content = rewrite.CSS(content, u, target)
 	case readback.Text, readback.Other:
 	}
-	if page.Shown == nil && mediaOf(kind) != page.MediaType() { // the header says nothing that a browser could use
+	if page.Shown == nil && mediaOf(kind) != page.MediaType() {
+		// The header says nothing that a browser could use.
 		kind = page.MediaType()
 	}
 	h.Set("Content-Type", kind)

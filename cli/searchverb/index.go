@@ -85,7 +85,8 @@ func (v *IndexVerb) Run(ctx context.Context, env *command.Env) int {
 			code = env.Fail(command.ExitError, "%v", err)
 		}
 		if files.Missing > 0 {
-			code = env.Fail(command.ExitError, "%d duplicates are not indexed: the pages to which they refer are in files that were not named", files.Missing)
+			code = env.Fail(command.ExitError, "%d duplicates are not indexed: the pages to which they "+
+				"refer are in files that were not named", files.Missing)
 		}
 	}
 	if err := errors.Join(b.flush(), x.Close()); err != nil {
@@ -130,7 +131,8 @@ func (b *builder) add(p *readback.Page) error {
 	if d.FetchedAt = fetched; !ok {
 		if fetched.After(b.gone[u.String()]) {
 			b.gone[u.String()] = fetched
-			b.batch.Put = slices.DeleteFunc(b.batch.Put, func(d search.Document) bool { // in a batch, removals come first
+			// In a batch, removals come first.
+			b.batch.Put = slices.DeleteFunc(b.batch.Put, func(d search.Document) bool {
 				return d.URL == u.String() && !d.FetchedAt.After(fetched)
 			})
 			b.batch.Remove = append(b.batch.Remove, search.Removal{URL: u.String(), At: fetched})

@@ -141,7 +141,8 @@ func (d *decompressor) open(in *bufio.Reader) (io.Reader, error) {
 		return nil, err
 	}
 	if len(magic) == 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:], []byte{0x2a, 0x4d, 0x18}) {
-		return nil, errors.New("a frame of zstd that holds no record begins here, such as a dictionary: files that need one are not read; compress it again without")
+		return nil, errors.New("a frame of zstd that holds no record begins here, such as a " +
+			"dictionary: files that need one are not read; compress it again without")
 	}
 	return nil, errors.New("neither a record nor a gzip member or zstd frame with one begins here")
 }

@@ -49,7 +49,8 @@ func FindBefore(dir, url string, until time.Time) (crawl.ArchiveRef, error) {
 // of the URL stands for, whether the record has the payload or refers to it. payload, when not "",
 // is its digest.
 func FindAnswer(dir, url, payload string, until time.Time) (crawl.ArchiveRef, error) {
-	return find(dir, &finder{url: url, payload: payload, answers: true, until: until.UTC().Format(indexDate)})
+	return find(dir, &finder{url: url, payload: payload, answers: true,
+		until: until.UTC().Format(indexDate)})
 }
 
 func find(dir string, f *finder) (crawl.ArchiveRef, error) {
@@ -151,7 +152,8 @@ func (f *finder) consider(line, rest []byte) error {
 	if err := json.Unmarshal(fields, &l); err != nil {
 		return fmt.Errorf("index line: %w", err)
 	}
-	if l.URL != f.url || f.payload != "" && l.Digest != f.payload || (f.stored || f.payload != "" && !f.answers) && l.MIME == revisitMIME ||
+	own := f.stored || f.payload != "" && !f.answers // the record has the payload itself
+	if l.URL != f.url || f.payload != "" && l.Digest != f.payload || own && l.MIME == revisitMIME ||
 		f.answers && !strings.HasPrefix(l.Status, "2") {
 		return nil
 	}

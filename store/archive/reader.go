@@ -198,7 +198,8 @@ func readAt(f io.ReaderAt, ref crawl.ArchiveRef) (Record, error) {
 }
 
 // errShared is why a record cannot be read at its place.
-var errShared = errors.New("the member has several records: only a reader of the whole file can tell them apart")
+var errShared = errors.New("the member has several records: only a reader of the whole file can " +
+	"tell them apart")
 
 // scan reads records from r, which begins at offset base of its file.
 func scan(r io.Reader, base, maxBlock int64, fn func(Record) error) (whole int64, err error) {
@@ -235,8 +236,11 @@ func scan(r io.Reader, base, maxBlock int64, fn func(Record) error) (whole int64
 
 // readMember reads one member, and calls fn with its records. Most files have one a member; shared
 // says that this one has more. A record that is not compressed stands for itself.
-func readMember(d *decompressor, members, text *bufio.Reader, maxBlock int64, fn func(r Record, shared bool) error) error {
-	if magic, _ := members.Peek(len(plainMagic)); string(magic) == plainMagic { // what is wrong, the next read says
+func readMember(d *decompressor, members, text *bufio.Reader, maxBlock int64,
+	fn func(r Record, shared bool) error,
+) error {
+	magic, _ := members.Peek(len(plainMagic)) // what is wrong, the next read says
+	if string(magic) == plainMagic {
 		record, err := readRecord(members, maxBlock)
 		if err != nil {
 			return err

@@ -132,7 +132,8 @@ func endsOf(path string, changed map[string]time.Time) (ends map[string]int64, u
 		if !ok {
 			return nil, false, nil
 		}
-		if _, known := ends[string(file)]; !known && finished && changed[string(file)].After(info.ModTime()) {
+		_, known := ends[string(file)]
+		if !known && finished && changed[string(file)].After(info.ModTime()) {
 			return nil, false, nil
 		}
 		if end > ends[string(file)] {
@@ -158,7 +159,8 @@ func placeOf(line []byte) (file []byte, end int64, ok bool) {
 	}
 	offset, err := strconv.ParseInt(string(value("offset")), 10, 64)
 	length, lengthErr := strconv.ParseInt(string(value("length")), 10, 64)
-	if file = value("filename"); err == nil && lengthErr == nil && len(file) > 0 && line[len(line)-2] == '}' {
+	file = value("filename")
+	if err == nil && lengthErr == nil && len(file) > 0 && line[len(line)-2] == '}' {
 		return file, offset + length, true
 	}
 	ref, err := parseIndexLine(bytes.TrimSuffix(line, []byte("\n")))

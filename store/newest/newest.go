@@ -76,7 +76,8 @@ func IsPage(e *archive.Entry) bool {
 func isType(mime string) bool {
 	kind, sub, ok := strings.Cut(mime, "/")
 	switch {
-	case !ok, kind == "", sub == "", strings.ContainsAny(mime, " ,;*\""), mime == "unknown/unknown", mime == "application/unknown":
+	case !ok, kind == "", sub == "", strings.ContainsAny(mime, " ,;*\""), mime == "unknown/unknown",
+		mime == "application/unknown":
 		return false
 	}
 	return true

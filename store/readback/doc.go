@@ -3,9 +3,11 @@
 //
 //	payload       without its content codings, as far as it can be decoded; that of the original for
 //	              a duplicate, the whole answer for a 304
-//	kind          page, text, style sheet or other: by the header, or by the content when it says nothing
+//	kind          page, text, style sheet or other: by the header, or by the content when the
+//	              header says nothing
 //	shown         what a browser made of it (--render), whose text, title and links count then
-//	preferences   noindex in any header line, for all robots or for this one, in the page, or as stored
+//	preferences   noindex in any header line, for all robots or for this one, in the page, or
+//	              as stored
 //
 // A Source finds captures: a running cluster (Cluster) or folders of WARC files (Folders). Open makes
 // folders of what a person names, data directories, folders and files, and indexes in temporary files

@@ -37,7 +37,8 @@ func fieldsOf(head []byte) textproto.MIMEHeader {
 			break
 		}
 		if values := h[last]; (line[0] == ' ' || line[0] == '\t') && len(values) > 0 { // a folded line
-			values[len(values)-1] = strings.TrimSpace(values[len(values)-1] + " " + string(bytes.TrimSpace(line)))
+			whole := values[len(values)-1] + " " + string(bytes.TrimSpace(line))
+			values[len(values)-1] = strings.TrimSpace(whole)
 			continue
 		}
 		name, value, ok := bytes.Cut(line, []byte(":"))

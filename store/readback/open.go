@@ -29,7 +29,8 @@ type Archives struct {
 }
 
 // ErrNoFiles is inside the error of Open for a folder in which there is nothing to read.
-var ErrNoFiles = errors.New("it has no WARC files (.warc, .warc.gz, .warc.zst), and neither has a folder warc in it")
+var ErrNoFiles = errors.New("it has no WARC files (.warc, .warc.gz, .warc.zst), and neither has a " +
+	"folder warc in it")
 
 // Open opens data directories, folders of WARC files and WARC files for reading; nodes may be writing
 // them. Files without a usable index, those that it does not name to their end, and files with
@@ -44,7 +45,8 @@ func Open(paths ...string) (*Archives, error) {
 		}
 	}
 	if len(a.Folders) == 0 {
-		return nil, errors.Join(append([]error{errors.New("no record could be read")}, append(a.Warnings, a.Close())...)...)
+		why := append([]error{errors.New("no record could be read")}, a.Warnings...)
+		return nil, errors.Join(append(why, a.Close())...)
 	}
 	return a, nil
 }
@@ -106,7 +108,9 @@ func (a *Archives) folder(dir string, ofNode bool) error {
 		a.Folders = append(a.Folders, dir)
 		return nil
 	}
-	indexes = slices.DeleteFunc(indexes, func(name string) bool { return slices.Contains(lacks.Indexes, name) })
+	indexes = slices.DeleteFunc(indexes, func(name string) bool {
+		return slices.Contains(lacks.Indexes, name)
+	})
 	if len(indexes) > 0 {
 		a.note(files)
 	}
@@ -179,10 +183,11 @@ func link(path, dir, name string) error {
 	if !open {
 		return nil
 	}
-	if err := os.Symlink(full, filepath.Join(dir, name+openEnd)); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
+	err = os.Symlink(full, filepath.Join(dir, name+openEnd))
+	if errors.Is(err, os.ErrExist) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 const openEnd = ".open"
@@ -253,7 +258,8 @@ func unpack(file, to string) error {
 			return err
 		}
 	} else {
-		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
+		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderMaxWindow(8<<20))
 		if err != nil {
 			return err
 		}
@@ -266,7 +272,7 @@ func unpack(file, to string) error {
 	}
 	_, err = io.Copy(out, plain)
 	if cut, _ := errors.AsType[*os.PathError](err); cut == nil && err != nil {
-		err = nil // the compression is damaged: what stands before the damage is read, and the index says so
+		err = nil // it is damaged: what stands before the damage is read, and a reader says so
 	}
 	return errors.Join(err, out.Close())
 }

@@ -87,7 +87,9 @@ func Of(ctx context.Context, s Source, record *archive.Record, limit int64) (*Pa
 
 // With is the page of a record and of the one that has the payload of a duplicate, nil when it has its
 // own; what a browser made of it is read from s.
-func With(ctx context.Context, s Records, record, original *archive.Record, limit int64) (*Page, error) {
+func With(ctx context.Context, s Records, record, original *archive.Record, limit int64) (
+	*Page, error,
+) {
 	p := New(record, original, nil, limit)
 	if !p.Delivered() || p.Kind() != HTML {
 		return p, nil
@@ -103,7 +105,8 @@ func isEmpty(digest string) bool { return digest == "sha1:3I42H3S6NNFQ2MSVX7XZKY
 // New is the page of a record that was read, with the record that has the payload of a duplicate and
 // the one that a browser made of it; nil: there is none.
 func New(record, original, shown *archive.Record, limit int64) *Page {
-	p := &Page{Record: record, Shown: shown, limit: limit, payload: record.Payload, fields: fieldsOf(record.Head)}
+	p := &Page{Record: record, Shown: shown, limit: limit, payload: record.Payload,
+		fields: fieldsOf(record.Head)}
 	if original == nil {
 		return p
 	}
@@ -114,7 +117,7 @@ func New(record, original, shown *archive.Record, limit int64) *Page {
 		answer := *record
 		answer.Head, answer.Status = original.Head, original.Status
 		p.Record, p.fields = &answer, first
-	case len(p.fields["Content-Encoding"]) == 0 && len(first["Content-Encoding"]) > 0: // the payload says so too
+	case len(p.fields["Content-Encoding"]) == 0 && len(first["Content-Encoding"]) > 0:
 		p.fields["Content-Encoding"] = first["Content-Encoding"]
 	}
 	return p
@@ -154,8 +157,8 @@ func shown(ctx context.Context, s Records, answer *archive.Record) (*archive.Rec
 func isMissing(err error) bool {
 	damage, ok := errors.AsType[*archive.DamageError](err)
 	var absent interface{ NotFound() bool } // an answer of a node
-	return ok && damage != nil || errors.Is(err, archive.ErrNoCapture) || errors.Is(err, crawl.ErrNoCapture) ||
-		errors.As(err, &absent) && absent.NotFound()
+	return ok && damage != nil || errors.Is(err, archive.ErrNoCapture) ||
+		errors.Is(err, crawl.ErrNoCapture) || errors.As(err, &absent) && absent.NotFound()
 }
 
 // isBeside reports whether a record is of the capture of an answer.
@@ -269,7 +272,8 @@ func (p *Page) Text() (string, error) {
 		}
 		content = document.Text
 	case kind == Other:
-		return "", fmt.Errorf("%s: %w: it is %s", p.Record.TargetURI, errNoText, cmp.Or(media, "of no known type"))
+		return "", fmt.Errorf("%s: %w: it is %s", p.Record.TargetURI, errNoText,
+			cmp.Or(media, "of no known type"))
 	case media != "application/json": // which is in UTF-8
 		content = htmlparse.UTF8(content, p.Header("Content-Type"))
 	}

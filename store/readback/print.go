@@ -14,7 +14,9 @@ type Form struct {
 }
 
 // Print writes the newest capture of a URL to out, and to warnings what keeps it from being whole.
-func Print(ctx context.Context, s Source, url string, form Form, limit int64, out, warnings io.Writer) error {
+func Print(ctx context.Context, s Source, url string, form Form, limit int64,
+	out, warnings io.Writer,
+) error {
 	page, err := Load(ctx, s, url, limit)
 	if err != nil {
 		return err

@@ -53,7 +53,9 @@ func (s *Scanner) Close() error {
 // Scan reads a file: .warc, .warc.gz or .warc.zst, finished or open. It calls page with each capture,
 // and record, when it is not nil, with each record. The error is one of them, that of the context, or
 // says what is wrong with the file (archive.DamageError), after what stands before was read.
-func (s *Scanner) Scan(path string, record func(r *archive.Record) error, page func(p *Page) error) error {
+func (s *Scanner) Scan(path string, record func(r *archive.Record) error,
+	page func(p *Page) error,
+) error {
 	err := s.scan(path, record, page)
 	if !errors.Is(err, archive.ErrShared) {
 		return err
@@ -67,10 +69,15 @@ func (s *Scanner) Scan(path string, record func(r *archive.Record) error, page f
 	if err := unpack(path, plain); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return s.scan(plain, record, page)
+	if err := s.scan(plain, record, page); err != nil {
+		return fmt.Errorf("%s, unpacked: %w", path, err)
+	}
+	return nil
 }
 
-func (s *Scanner) scan(path string, record func(r *archive.Record) error, page func(p *Page) error) error {
+func (s *Scanner) scan(path string, record func(r *archive.Record) error,
+	page func(p *Page) error,
+) error {
 	s.files = append(s.files, path)
 	var waiting, beside *archive.Record // a capture, and what a browser made of it
 	flush := func() error {
@@ -147,7 +154,8 @@ func (s *Scanner) page(r, original, shown *archive.Record, page func(p *Page) er
 // read reads a record again.
 func (s *Scanner) read(at place) (*archive.Record, error) {
 	path := s.files[at.file]
-	r, err := archive.ReadRef(filepath.Dir(path), crawl.ArchiveRef{File: nameOf(path), Offset: at.offset})
+	ref := crawl.ArchiveRef{File: nameOf(path), Offset: at.offset}
+	r, err := archive.ReadRef(filepath.Dir(path), ref)
 	return &r, err
 }
 

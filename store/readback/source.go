@@ -87,7 +87,8 @@ func (c Cluster) Answer(ctx context.Context, notModified *archive.Record) (*arch
 			return c.Record(ctx, crawl.ArchiveRef{File: k.File, Offset: k.Offset})
 		}
 	}
-	return nil, fmt.Errorf("%w: no running node has the answer of %s for which a 304 stands", archive.ErrNoCapture, notModified.TargetURI)
+	return nil, fmt.Errorf("%w: no running node has the answer of %s for which a 304 stands",
+		archive.ErrNoCapture, notModified.TargetURI)
 }
 
 // Payload implements Source.
@@ -140,7 +141,8 @@ func (f Folders) Payload(_ context.Context, revisit *archive.Record) (*archive.R
 // Answer implements Source.
 func (f Folders) Answer(_ context.Context, notModified *archive.Record) (*archive.Record, error) {
 	return f.newest(func(dir string) (crawl.ArchiveRef, error) {
-		return archive.FindAnswer(dir, notModified.TargetURI, notModified.PayloadDigest, notModified.Date)
+		r := notModified
+		return archive.FindAnswer(dir, r.TargetURI, r.PayloadDigest, r.Date)
 	})
 }
 
