@@ -45,6 +45,9 @@
 // and Sync returns it. The records acknowledged before it are not harmed: the next Open cuts off
 // what was written in part.
 //
+// What is read may be of other programs: Scan takes files without compression too, and members with
+// several records, which have no place of their own. FindUnindexed says what a folder's indexes lack.
+//
 // The package does not replicate, does not read HTTP beyond the status line, and
 // does not lock the folder: one process per folder.
 package archive

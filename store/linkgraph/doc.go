@@ -11,7 +11,8 @@
 // Memory grows with the nodes, by about 100 bytes each (the index from fingerprints of names to
 // numbers, and what the collector leaves; Finish drops it), and not with the links: these take 32 MiB while they are read, and
 // 64 KiB for each run while the runs are merged. The names, the runs and the graph are files in a
-// folder that the Builder makes and Close deletes. A link takes 2 to 5 bytes of the graph.
+// folder that the Builder makes and Close deletes. WARC files add some 60 bytes for each payload, so
+// that duplicates find their content. A link takes 2 to 5 bytes of the graph.
 //
 // # The file of the graph
 //
