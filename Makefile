@@ -30,7 +30,7 @@ NORACE := . ./api/client ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairs
 # Packages whose tests are models, crashes and questions, one call after another, or whole nodes behind a command line. Under the race detector they take
 # four times as long and show nothing, but for those in which goroutines meet: MEET (TestMeetingsAreRaced). `make nightly` has all of them under it.
 SELDOM := ./api ./cli ./frontier ./frontier/storage ./simweb ./store/search
-MEET   := ^(TestServeEnds|TestEventList|TestBodiesAreNoRequests|TestSignals|TestRerunAfterAFailure|TestDNSOverTheWire|TestNotifier|TestOverlappingVisits|TestGroupsFitTheStore|TestFullDisk|TestBeforeCommit|TestImportWaitsBeforeCommit|TestVotesGoOnBeforeCommit|TestHurryBeforeCommit|TestCommitPace|TestTransitionsShareSyncs|TestCloseOnAFailingDisk|TestFrozenMemory|TestWriteDuringSync|TestServerServesAndEnds|TestDoorsTellClientsApart|TestManyBatchesAreOneIndex|TestViews)$$
+MEET   := ^(TestServeEnds|TestEventList|TestBodiesAreNoRequests|TestBodiesAreBoundedTogether|TestSignals|TestRerunAfterAFailure|TestDNSOverTheWire|TestNotifier|TestOverlappingVisits|TestGroupsFitTheStore|TestFullDisk|TestBeforeCommit|TestImportWaitsBeforeCommit|TestVotesGoOnBeforeCommit|TestHurryBeforeCommit|TestCommitPace|TestTransitionsShareSyncs|TestCloseOnAFailingDisk|TestFrozenMemory|TestWriteDuringSync|TestServerServesAndEnds|TestDoorsTellClientsApart|TestManyBatchesAreOneIndex|TestViews)$$
 # All others but the integration tests.
 RACE = $(filter-out crawlnode/integration $(patsubst .%,crawlnode%,$(NORACE) $(SELDOM)),$(shell go list ./...))
 

@@ -10,12 +10,13 @@ import (
 
 // catVerb prints what was stored of a URL.
 type catVerb struct {
-	remote  `embed:""`
-	URL     string `arg:"" name:"url" help:"The URL, in any spelling."`
-	Headers bool   `xor:"form" group:"output" help:"The status line and the header only."`
-	Text    bool   `xor:"form" group:"output" help:"The visible text only."`
-	Raw     bool   `xor:"form" group:"output" help:"The answer as it was received: head, and body with its content codings."`
-	DataDir string `name:"data-dir" group:"output" placeholder:"DIR" help:"Read the archive in this node's data directory instead of asking a node; the node need not run."`
+	remote            `embed:""`
+	command.Unpacking `embed:""`
+	URL               string `arg:"" name:"url" help:"The URL, in any spelling."`
+	Headers           bool   `xor:"form" group:"output" help:"The status line and the header only."`
+	Text              bool   `xor:"form" group:"output" help:"The visible text only."`
+	Raw               bool   `xor:"form" group:"output" help:"The answer as it was received: head, and body with its content codings."`
+	DataDir           string `name:"data-dir" group:"output" placeholder:"DIR" help:"Read the archive in this node's data directory instead of asking a node; the node need not run."`
 }
 
 // Help gives the examples of the verb and says what it prints.
@@ -54,7 +55,7 @@ func (v *catVerb) Run(ctx context.Context, env *Env) int {
 // print writes what was asked for to standard output.
 func (v *catVerb) print(ctx context.Context, env *Env, source readback.Source) int {
 	form := readback.Form{Headers: v.Headers, Text: v.Text, Raw: v.Raw}
-	err := readback.Print(ctx, source, v.URL, form, readback.MaxContent, env.Stdout, env.Stderr)
+	err := readback.Print(ctx, source, v.URL, form, v.Most(), env.Stdout, env.Stderr)
 	if err != nil {
 		return env.Fail(exitCode(err), "%v", err)
 	}

@@ -82,6 +82,7 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 			return code
 		}
 		defer files.Close()
+		files.Limit(int64(cfg.MaxBody))
 	}
 	line := command.NewProgress(env.Stderr)
 	around := *env

@@ -97,7 +97,7 @@ func (d *Dashboard) readPage(ctx context.Context, at *crawl.ArchiveReport) (*rea
 	if err != nil {
 		return nil, err
 	}
-	return readback.Of(ctx, source, record, readback.MaxPage)
+	return readback.Of(ctx, source, record, readback.MaxContent)
 }
 
 // frame answers with an archived page for the sandboxed frame.

@@ -25,11 +25,12 @@ import (
 
 // WACZVerb writes a collection.
 type WACZVerb struct {
-	from    `embed:""`
-	toStore `embed:""`
-	Output  string `short:"o" required:"" group:"output" placeholder:"FILE" help:"The file to write, which stands there only when it is whole; its name should end in .wacz."`
-	Title   string `group:"output" help:"The title of the collection."`
-	Text    bool   `group:"output" help:"Also the text of each page, for viewers that search."`
+	from              `embed:""`
+	command.Unpacking `embed:""`
+	toStore           `embed:""`
+	Output            string `short:"o" required:"" group:"output" placeholder:"FILE" help:"The file to write, which stands there only when it is whole; its name should end in .wacz."`
+	Title             string `group:"output" help:"The title of the collection."`
+	Text              bool   `group:"output" help:"Also the text of each page, for viewers that search."`
 }
 
 // Help gives the examples of the verb and says what it writes.
@@ -104,7 +105,7 @@ func (c *collection) write(ctx context.Context, out io.Writer, v *WACZVerb, soft
 		return err
 	}
 	if err := w.Pages(func(add func(wacz.Page) error) error {
-		return eachPage(ctx, spooled{c.src, c.index}, &c.left, func(e *archive.Entry, p *readback.Page) error {
+		return eachPage(ctx, spooled{c.src, c.index}, v.Most(), &c.left, func(e *archive.Entry, p *readback.Page) error {
 			d, err := documentOf(e, p)
 			if err != nil {
 				c.left.note(e, err)

@@ -74,10 +74,11 @@ func documentOf(e *archive.Entry, p *readback.Page) (*document, error) {
 
 // documents are the pages for a search engine.
 type documents struct {
-	from    `embed:""`
-	toStore `embed:""`
-	Output  string `short:"o" group:"output" placeholder:"FILE" help:"The file to write, which stands there only when it is whole. Default: standard output."`
-	NoIndex bool   `name:"with-noindex" group:"output" help:"Also the pages that ask search engines to leave them out."`
+	from              `embed:""`
+	toStore           `embed:""`
+	command.Unpacking `embed:""`
+	Output            string `short:"o" group:"output" placeholder:"FILE" help:"The file to write, which stands there only when it is whole. Default: standard output."`
+	NoIndex           bool   `name:"with-noindex" group:"output" help:"Also the pages that ask search engines to leave them out."`
 }
 
 // write writes the newest version of each page by calling line, and returns the exit code.
@@ -93,7 +94,7 @@ func (v *documents) write(ctx context.Context, env *command.Env, line func(out *
 			buffered := bufio.NewWriterSize(w, 256<<10)
 			out := json.NewEncoder(buffered)
 			out.SetEscapeHTML(false)
-			if err := eachPage(ctx, src, left, func(e *archive.Entry, p *readback.Page) error {
+			if err := eachPage(ctx, src, v.Most(), left, func(e *archive.Entry, p *readback.Page) error {
 				d, err := mainDocument(e, p)
 				if err != nil {
 					left.note(e, err)

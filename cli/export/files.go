@@ -11,9 +11,10 @@ import (
 
 // FilesVerb writes the newest capture of each URL as a file.
 type FilesVerb struct {
-	remote.Flags `embed:""`
-	Output       string   `short:"o" required:"" group:"output" placeholder:"DIR" help:"The folder to write to: a new or an empty one, or that of an earlier run, which goes on."`
-	DataDir      []string `name:"data-dir" sep:"none" group:"output" placeholder:"DIR" help:"Read the archive in this node's data directory instead of asking a node; the node need not run; repeatable."`
+	remote.Flags      `embed:""`
+	command.Unpacking `embed:""`
+	Output            string   `short:"o" required:"" group:"output" placeholder:"DIR" help:"The folder to write to: a new or an empty one, or that of an earlier run, which goes on."`
+	DataDir           []string `name:"data-dir" sep:"none" group:"output" placeholder:"DIR" help:"Read the archive in this node's data directory instead of asking a node; the node need not run; repeatable."`
 }
 
 // Help gives the examples of the verb and says what it writes.
@@ -42,6 +43,7 @@ func (v *FilesVerb) Run(ctx context.Context, env *command.Env) int {
 		return code
 	}
 	defer out.Close()
+	out.Limit(v.Most())
 	const resume = "the same command"
 	if len(v.DataDir) == 0 {
 		asked := v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {

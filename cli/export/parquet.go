@@ -21,13 +21,14 @@ import (
 
 // ParquetVerb writes tables.
 type ParquetVerb struct {
-	from    `embed:""`
-	toStore `embed:""`
-	Output  string `short:"o" required:"" group:"output" placeholder:"PATH" help:"A file that ends in .parquet, or a folder for parts, new or empty."`
-	Table   string `enum:"captures,pages,links" default:"captures" group:"output" help:"captures: a row for each visit, with Common Crawl's columns; pages: the newest version of each page, with its text; links: the links of those."`
-	Details bool   `group:"output" help:"captures: read each record for redirect, charset, record id and what the server called the content; otherwise those come from the index, or are null."`
-	Rows    int64  `default:"10000000" group:"output" help:"How many rows a part has at most."`
-	Crawl   string `group:"output" placeholder:"NAME" help:"What the column crawl says. Default: the cluster's name, or crawlnode."`
+	from              `embed:""`
+	command.Unpacking `embed:""`
+	toStore           `embed:""`
+	Output            string `short:"o" required:"" group:"output" placeholder:"PATH" help:"A file that ends in .parquet, or a folder for parts, new or empty."`
+	Table             string `enum:"captures,pages,links" default:"captures" group:"output" help:"captures: a row for each visit, with Common Crawl's columns; pages: the newest version of each page, with its text; links: the links of those."`
+	Details           bool   `group:"output" help:"captures: read each record for redirect, charset, record id and what the server called the content; otherwise those come from the index, or are null."`
+	Rows              int64  `default:"10000000" group:"output" help:"How many rows a part has at most."`
+	Crawl             string `group:"output" placeholder:"NAME" help:"What the column crawl says. Default: the cluster's name, or crawlnode."`
 }
 
 // Help gives the examples of the verb and says what it writes.
@@ -104,7 +105,7 @@ func (v *ParquetVerb) captures(ctx context.Context, env *command.Env, src source
 			return err
 		}
 		if v.Details {
-			if err := details(ctx, src, e, &row); err != nil {
+			if err := details(ctx, src, e, v.Most(), &row); err != nil {
 				left.note(e, err)
 			}
 		}
@@ -151,7 +152,7 @@ func (v *ParquetVerb) eachEntry(ctx context.Context, src source, fn func(e *arch
 }
 
 // details fills in what only the record says.
-func details(ctx context.Context, src source, e *archive.Entry, row *table.Capture) error {
+func details(ctx context.Context, src source, e *archive.Entry, limit int64, row *table.Capture) error {
 	record, err := src.Record(ctx, e.Ref)
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ func details(ctx context.Context, src source, e *archive.Entry, row *table.Captu
 		row.RecordID = id
 	}
 	row.Truncated = table.OptionalText(record.Truncated)
-	page, err := readback.Of(ctx, src, record, readback.MaxPage)
+	page, err := readback.Of(ctx, src, record, limit)
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (v *ParquetVerb) pages(ctx context.Context, env *command.Env, src source) (
 	}
 	defer out.Abort()
 	left := &unread{}
-	if err := eachPage(ctx, src, left, func(e *archive.Entry, p *readback.Page) error {
+	if err := eachPage(ctx, src, v.Most(), left, func(e *archive.Entry, p *readback.Page) error {
 		d, err := documentOf(e, p)
 		if err != nil {
 			left.note(e, err)
@@ -213,7 +214,7 @@ func (v *ParquetVerb) links(ctx context.Context, env *command.Env, src source) (
 	}
 	defer out.Abort()
 	left := &unread{}
-	if err := eachPage(ctx, src, left, func(e *archive.Entry, p *readback.Page) error {
+	if err := eachPage(ctx, src, v.Most(), left, func(e *archive.Entry, p *readback.Page) error {
 		doc, err := p.Document(htmlparse.Options{Anchors: true})
 		if err != nil {
 			left.note(e, err)

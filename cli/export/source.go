@@ -134,7 +134,7 @@ func (u *unread) warn(env *command.Env) {
 }
 
 // eachPage calls fn with the newest version of each HTML page. A capture that cannot be read is noted in left.
-func eachPage(ctx context.Context, src source, left *unread, fn func(e *archive.Entry, p *readback.Page) error) error {
+func eachPage(ctx context.Context, src source, limit int64, left *unread, fn func(e *archive.Entry, p *readback.Page) error) error {
 	index, err := spool(ctx, src)
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func eachPage(ctx context.Context, src source, left *unread, fn func(e *archive.
 		if !newest.IsPage(e) {
 			return nil
 		}
-		page, err := load(ctx, src, e)
+		page, err := load(ctx, src, e, limit)
 		if err != nil {
 			left.note(e, err)
 			return nil
@@ -160,13 +160,13 @@ func eachPage(ctx context.Context, src source, left *unread, fn func(e *archive.
 	})
 }
 
-// load reads the page of an entry.
-func load(ctx context.Context, src source, e *archive.Entry) (*readback.Page, error) {
+// load reads the page of an entry, of which no more than limit bytes are unpacked.
+func load(ctx context.Context, src source, e *archive.Entry, limit int64) (*readback.Page, error) {
 	record, err := src.Record(ctx, e.Ref)
 	if err != nil {
 		return nil, err
 	}
-	return readback.Of(ctx, src, record, readback.MaxPage)
+	return readback.Of(ctx, src, record, limit)
 }
 
 // isRedirect reports whether an answer has a Location that is followed.

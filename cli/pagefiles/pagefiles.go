@@ -1,6 +1,7 @@
 package pagefiles
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,10 @@ type Output struct {
 	env    *command.Env
 	folder *mirror.Folder
 }
+
+// Limit bounds what the payload of a file is unpacked to, in bytes; 0: mirror.MaxContent. It is
+// called before Write.
+func (o *Output) Limit(bytes int64) { o.folder.MaxBody = bytes }
 
 // Open opens a folder, or returns the exit code after saying why it cannot be used. dataDirs are
 // those of the nodes whose pages are written.
@@ -85,6 +90,9 @@ func (o *Output) Write(ctx context.Context, src Source, resume string) int {
 		plaintext.Count(sum.Redirects), plaintext.Count(sum.Without))
 	if sum.Failed > 0 {
 		text += fmt.Sprintf(", %s that failed", plaintext.Count(sum.Failed))
+	}
+	if sum.Cut > 0 {
+		text += fmt.Sprintf(", %s cut at %s (--max-body)", plaintext.Count(sum.Cut), plaintext.Bytes(cmp.Or(o.folder.MaxBody, mirror.MaxContent)))
 	}
 	switch {
 	case err == nil:

@@ -65,7 +65,7 @@ func (v *IndexVerb) Run(ctx context.Context, env *command.Env) int {
 		return env.Fail(command.ExitStorage, "%v", err)
 	}
 	b := &builder{x: x, ctx: ctx, gone: map[string]time.Time{}}
-	files := readback.NewScanner(ctx, readback.MaxPage)
+	files := readback.NewScanner(ctx, readback.MaxContent)
 	defer func() { _ = files.Close() }() // it is in the system's folder of temporary files
 	code := command.ExitOK
 	for _, path := range v.Files {

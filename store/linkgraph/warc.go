@@ -13,7 +13,7 @@ import (
 // readWARC adds the links of the pages in a WARC file, and its redirects.
 func (b *Builder) readWARC(path string) error {
 	if b.files == nil {
-		b.files = readback.NewScanner(context.Background(), readback.MaxPage)
+		b.files = readback.NewScanner(context.Background(), readback.MaxContent)
 	}
 	told := int64(0)
 	return b.files.Scan(path, func(r *archive.Record) error {

@@ -27,6 +27,6 @@
 //
 // Memory does not depend on the number of URLs: what is known of each lies in nameless files in the
 // folder (table, journal), which need some 700 bytes a URL while the run lasts and disappear with it.
-// In memory are one page, at most MaxContent bytes, and a buffer for each of these files. There is no
+// In memory are one page, unpacked to at most Folder.MaxBody bytes, and a buffer for each of these files. There is no
 // queue and no goroutine. The context ends a run between two files.
 package mirror

@@ -46,6 +46,9 @@ type Folder struct {
 	// Same returns the URL that stands for another in the crawl (--normalize). Links to URLs that
 	// were not saved lead to that one's file. Nil: each stands for itself. Set it before Write.
 	Same func(urlnorm.URL) urlnorm.URL
+	// MaxBody bounds what the payload of a file is unpacked to, in bytes; 0: MaxContent. Set it before
+	// Write.
+	MaxBody int64
 }
 
 // Open opens dir, which is made when it is missing, and marks it by a manifest. The error is an

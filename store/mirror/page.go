@@ -10,7 +10,7 @@ import (
 	"crawlnode/store/readback"
 )
 
-// MaxContent bounds the content of a file, in bytes.
+// MaxContent bounds the content of a file, in bytes, where a Folder does not say.
 const MaxContent = readback.MaxContent
 
 // Source has the captures of a crawl.
@@ -21,14 +21,15 @@ type Source interface {
 	readback.Records
 }
 
-// load reads a capture, and for a revisit the payload of the record original.
-func load(ctx context.Context, src Source, ref, original crawl.ArchiveRef) (*readback.Page, error) {
+// load reads a capture, and for a revisit the payload of the record original. A coded payload is
+// unpacked up to limit bytes; one without a coding is whole.
+func load(ctx context.Context, src Source, ref, original crawl.ArchiveRef, limit int64) (*readback.Page, error) {
 	record, err := src.Record(ctx, ref)
 	if err != nil {
 		return nil, fmt.Errorf("%s at %d: %w", ref.File, ref.Offset, err)
 	}
 	if original.File == "" {
-		return readback.With(ctx, src, record, nil, MaxContent)
+		return readback.With(ctx, src, record, nil, max(limit, int64(len(record.Payload))))
 	}
 	first, err := src.Record(ctx, original)
 	if err != nil {
@@ -37,7 +38,7 @@ func load(ctx context.Context, src Source, ref, original crawl.ArchiveRef) (*rea
 	if first.PayloadDigest != record.PayloadDigest {
 		return nil, errors.New("the record that it refers to has another content")
 	}
-	return readback.With(ctx, src, record, first, MaxContent)
+	return readback.With(ctx, src, record, first, max(limit, int64(len(first.Payload))))
 }
 
 // contentOf is what the crawl saw of a page, or what was received when that cannot be decoded. An

@@ -162,7 +162,7 @@ func (p *plan) look(ctx context.Context, u urlnorm.URL, r *row) error {
 	if !redirects(r.Status) && (r.MIME != "" || !r.saves()) {
 		return nil
 	}
-	page, err := load(ctx, p.src, r.Ref, original)
+	page, err := load(ctx, p.src, r.Ref, original, sniffed)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -177,6 +177,10 @@ func (p *plan) look(ctx context.Context, u urlnorm.URL, r *row) error {
 	}
 	return nil
 }
+
+// sniffed is how much of a payload is unpacked to see what it is: http.DetectContentType looks at 512
+// bytes.
+const sniffed = 512
 
 // payloadOf finds the record that has the payload of a revisit.
 func (p *plan) payloadOf(r *row) (ref crawl.ArchiveRef, ok bool, err error) {

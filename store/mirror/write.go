@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,6 +25,7 @@ type Summary struct {
 	Bytes     int64 // that were written
 	Redirects int64 // URLs that redirect
 	Without   int64 // URLs without a file: errors, and answers without content
+	Cut       int64 // files that Folder.MaxBody has cut
 	Failed    int64 // pages that have no file though they should; the manifest says why
 }
 
@@ -209,7 +211,7 @@ func (w *writer) content(ctx context.Context, r *row, line *Line) ([]byte, error
 		}
 		original = ref
 	}
-	p, err := load(ctx, w.plan.src, r.Ref, original)
+	p, err := load(ctx, w.plan.src, r.Ref, original, cmp.Or(w.folder.MaxBody, MaxContent))
 	if err != nil {
 		return nil, err
 	}
@@ -219,6 +221,7 @@ func (w *writer) content(ctx context.Context, r *row, line *Line) ([]byte, error
 	content, contentType, cut, err := contentOf(p)
 	if line.Truncated = p.Record.Truncated; cut {
 		line.Truncated = "length"
+		w.sum.Cut++
 	}
 	if err != nil {
 		line.Error = fmt.Sprintf("the body could not be decoded whole: %v", err)

@@ -22,12 +22,9 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Limits of what is decoded of a page, in bytes: MaxContent for its bytes, MaxPage for its text and
-// links, which are bounded besides.
-const (
-	MaxContent = 1 << 30
-	MaxPage    = 64 << 20
-)
+// MaxContent bounds what is decoded of a page where nobody says how much is wanted, in bytes: the
+// default of --max-body, beyond which a crawl has not read either.
+const MaxContent = 10 << 20
 
 // Page is a capture with its payload: what the crawl saw. It is not for several goroutines at once.
 type Page struct {

@@ -44,12 +44,11 @@ func (p *Page) Passive(limit int) (page []byte, cut bool, err error) {
 	if !p.IsHTML() {
 		return nil, false, fmt.Errorf("%s: %w: it is %s", p.Record.TargetURI, errNotHTML, p.MediaType())
 	}
-	content, contentType, cut, err := p.Seen()
+	short := *p
+	short.limit, short.decoded = min(p.limit, int64(limit)), nil
+	content, contentType, cut, err := short.Seen()
 	if err != nil && len(content) == 0 {
 		return nil, false, err
-	}
-	if len(content) > limit {
-		content, cut = content[:limit], true
 	}
 	return passive(htmlparse.UTF8(content, contentType)), cut, nil
 }

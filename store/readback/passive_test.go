@@ -92,7 +92,7 @@ func FuzzPassive(f *testing.F) {
 func TestPassiveOfRecord(t *testing.T) {
 	t.Parallel()
 	record := func(kind, body string) *Page {
-		return New(&archive.Record{TargetURI: "http://a.test/", ContentType: "text/html", Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: " + kind + "\r\n\r\n"), Payload: []byte(body)}, nil, nil, MaxPage)
+		return New(&archive.Record{TargetURI: "http://a.test/", ContentType: "text/html", Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: " + kind + "\r\n\r\n"), Payload: []byte(body)}, nil, nil, MaxContent)
 	}
 	page, cut, err := record("text/html; charset=iso-8859-1", "<p>Caf\xe9</p>").Passive(100)
 	if string(page) != "<p>Café</p>" || cut || err != nil {

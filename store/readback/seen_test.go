@@ -133,7 +133,7 @@ func TestSeen(t *testing.T) {
 		}
 	}
 	for name := range want {
-		p, err := Load(t.Context(), Folders{s.dir}, "http://a.test/"+name, MaxPage)
+		p, err := Load(t.Context(), Folders{s.dir}, "http://a.test/"+name, MaxContent)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -141,7 +141,7 @@ func TestSeen(t *testing.T) {
 		check("folder", p)
 	}
 	count := 0
-	sc := NewScanner(t.Context(), MaxPage)
+	sc := NewScanner(t.Context(), MaxContent)
 	defer func() { _ = sc.Close() }()
 	take := func(p *Page) error { count++; check("scan", p); return nil }
 	if err := errors.Join(sc.Scan(s.files()[0], nil, take), sc.Finish(take)); err != nil || count != 8 || sc.Missing != 0 {
@@ -163,7 +163,7 @@ func TestDamagedBodies(t *testing.T) {
 		"too many": {"gzip, gzip, gzip, gzip, gzip, gzip, gzip", packed, false, false},
 	} {
 		p := New(&archive.Record{Type: "response", TargetURI: "http://a.test/", Status: 200, Payload: []byte(c.body),
-			Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: " + c.coding + "\r\n\r\n")}, nil, nil, MaxPage)
+			Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: " + c.coding + "\r\n\r\n")}, nil, nil, MaxContent)
 		text, err := p.Text()
 		if strings.Contains(text, "words") != c.text || (err == nil) != c.text {
 			t.Errorf("%s: %d bytes of text, %v", name, len(text), err)
@@ -213,7 +213,7 @@ func TestKind(t *testing.T) {
 		{"Content-Type: text/plain", page, Text, "text/plain"}, {"Content-Type: text/css", "", Sheet, "text/css"}, {"Content-Type: application/ld+json", "", Text, "application/ld+json"},
 		{"Content-Type: image/png", page, Other, "image/png"}, {"", "\x89PNG\r\n\x1a\n", Other, "image/png"}, {"Content-Type: image/svg+xml", "", Text, "image/svg+xml"},
 	} {
-		p := New(&archive.Record{Head: []byte("HTTP/1.1 200 OK\r\n" + c.head + "\r\n\r\n"), Payload: []byte(c.body)}, nil, nil, MaxPage)
+		p := New(&archive.Record{Head: []byte("HTTP/1.1 200 OK\r\n" + c.head + "\r\n\r\n"), Payload: []byte(c.body)}, nil, nil, MaxContent)
 		if p.Kind() != c.kind || p.MediaType() != c.media {
 			t.Errorf("%q, %q: %v, %q", c.head, c.body, p.Kind(), p.MediaType())
 		}
@@ -228,12 +228,12 @@ func TestNoIndex(t *testing.T) {
 		"X-Robots-Tag: otherbot: noindex\r\nX-Robots-Tag: noindex": true, "X-Robots-Tag: a\r\n X: y\r\nX-Robots-Tag: none": true, "bad line\r\nX-Robots-Tag: noindex": true,
 		"X-Robots-Tag: otherbot: noindex": false, "X-Robots-Tag: nofollow": false, "X-Other: noindex": false, "": false,
 	} {
-		p := New(&archive.Record{Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + head + "\r\n\r\n")}, nil, nil, MaxPage)
+		p := New(&archive.Record{Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + head + "\r\n\r\n")}, nil, nil, MaxContent)
 		if got := p.NoIndex(nil); got != want {
 			t.Errorf("%q: %v", head, got)
 		}
 	}
-	noted := New(&archive.Record{Fields: map[string][]string{"Crawlnode-Robots": {"noindex"}}}, nil, nil, MaxPage)
+	noted := New(&archive.Record{Fields: map[string][]string{"Crawlnode-Robots": {"noindex"}}}, nil, nil, MaxContent)
 	if !noted.NoIndex(nil) {
 		t.Error("what the crawl has noted does not count")
 	}
@@ -351,7 +351,7 @@ func TestOpen(t *testing.T) {
 			}
 			found := 0
 			for _, u := range urls {
-				if p, err := Load(t.Context(), a, u, MaxPage); err == nil {
+				if p, err := Load(t.Context(), a, u, MaxContent); err == nil {
 					text, _ := p.Text()
 					if !strings.HasPrefix(text, "page ") {
 						t.Errorf("%s: %q", u, text)
@@ -394,7 +394,7 @@ func TestOpenIndexAlone(t *testing.T) {
 	if err := a.WriteIndex(t.Context(), &lines); err != nil || bytes.Count(lines.Bytes(), []byte("\n")) != 11 {
 		t.Errorf("%s, %v", lines.String(), err)
 	}
-	if _, err := Load(t.Context(), a, urls[0], MaxPage); err == nil {
+	if _, err := Load(t.Context(), a, urls[0], MaxContent); err == nil {
 		t.Error("a record is read from a file that is not there")
 	}
 }
@@ -416,7 +416,7 @@ func TestOpenWhileWritten(t *testing.T) {
 	defer func() { _ = a.Close() }()
 	for _, state := range []string{"written", "finished"} {
 		for _, u := range urls {
-			p, err := Load(t.Context(), a, u, MaxPage)
+			p, err := Load(t.Context(), a, u, MaxContent)
 			if err != nil {
 				t.Errorf("%s: %s: %v", state, u, err)
 				continue
@@ -467,7 +467,7 @@ func TestOpenPaths(t *testing.T) {
 	}
 	defer func() { _ = a.Close() }()
 	for i := range 2 {
-		p, err := Load(t.Context(), a, fmt.Sprintf("http://a.test/%d", i), MaxPage)
+		p, err := Load(t.Context(), a, fmt.Sprintf("http://a.test/%d", i), MaxContent)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -490,7 +490,7 @@ func TestScanner(t *testing.T) {
 	}
 	scanned := func(paths ...string) (got []string, missing int64) {
 		t.Helper()
-		sc := NewScanner(t.Context(), MaxPage)
+		sc := NewScanner(t.Context(), MaxContent)
 		take := func(p *Page) error {
 			text, err := p.Text()
 			got = append(got, p.Record.TargetURI+" "+text)

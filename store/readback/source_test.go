@@ -130,7 +130,7 @@ func TestRevisitsReadBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			page, err := Of(t.Context(), s, record, MaxPage)
+			page, err := Of(t.Context(), s, record, MaxContent)
 			if err != nil {
 				t.Errorf("%s, visit %d: %v", name, i, err)
 				continue
@@ -140,7 +140,7 @@ func TestRevisitsReadBack(t *testing.T) {
 				t.Errorf("%s, visit %d: content %q, %v; text %q, %v; %+v", name, i, content, err, text, textErr, page.Record)
 			}
 		}
-		if page, err := Load(t.Context(), s, pageURL, MaxPage); err != nil || !bytes.HasSuffix(page.Raw(), gzipped(t, "the page")) {
+		if page, err := Load(t.Context(), s, pageURL, MaxContent); err != nil || !bytes.HasSuffix(page.Raw(), gzipped(t, "the page")) {
 			t.Errorf("%s: the newest capture: %v", name, err)
 		}
 	}
@@ -149,7 +149,7 @@ func TestRevisitsReadBack(t *testing.T) {
 	if err := v.a.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	if page, err := Load(t.Context(), folder, pageURL, MaxPage); err != nil || !bytes.HasSuffix(page.Raw(), gzipped(t, "another page")) {
+	if page, err := Load(t.Context(), folder, pageURL, MaxContent); err != nil || !bytes.HasSuffix(page.Raw(), gzipped(t, "another page")) {
 		t.Errorf("a 304 after another version: %v", err)
 	}
 	// An earlier version is found although the newest capture has another payload.
@@ -158,12 +158,12 @@ func TestRevisitsReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.refs[0] = v.refs[5]
-	page, err := Of(t.Context(), Cluster{Node: v}, record, MaxPage)
+	page, err := Of(t.Context(), Cluster{Node: v}, record, MaxContent)
 	if err != nil || !bytes.HasSuffix(page.Raw(), gzipped(t, "the page")) {
 		t.Errorf("the payload of an earlier version: %v", err)
 	}
 	record.PayloadDigest = "sha1:OTHER"
-	if _, err := Of(t.Context(), Cluster{Node: v}, record, MaxPage); err == nil {
+	if _, err := Of(t.Context(), Cluster{Node: v}, record, MaxContent); err == nil {
 		t.Error("a payload that nobody has was found")
 	}
 }
@@ -179,7 +179,7 @@ func TestFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := Folders{filepath.Join(a.dir, "warc"), filepath.Join(b.dir, "warc")}
-	page, err := Load(t.Context(), f, pageURL, MaxPage)
+	page, err := Load(t.Context(), f, pageURL, MaxContent)
 	if err != nil {
 		t.Fatal(err)
 	}

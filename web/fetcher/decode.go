@@ -72,7 +72,7 @@ func (x *exchange) decode(r *Response) *Error {
 	if len(codings) == 0 {
 		return nil
 	}
-	limit := min(x.maxBody, max(ratioFreeBytes, x.f.o.MaxRatio*int64(len(r.RawBody))))
+	limit := min(x.maxBody, unpackedMost(len(r.RawBody), x.f.o.MaxRatio))
 	s := stack{d: &x.f.decoders, limit: x.maxBody}
 	defer s.free()
 	out := s.build(bytes.NewReader(r.RawBody), codings)

@@ -70,9 +70,12 @@ type Options struct {
 	RootCAs *x509.CertPool
 }
 
+// defaultRatio is the default of MaxRatio.
+const defaultRatio = 400
+
 func (o Options) withDefaults() Options {
 	def(&o.MaxBody, 10<<20)
-	def(&o.MaxRatio, 400)
+	def(&o.MaxRatio, defaultRatio)
 	def(&o.MaxHead, 256<<10)
 	def(&o.ConnectTimeout, 10*time.Second)
 	def(&o.TLSTimeout, 8*time.Second)
