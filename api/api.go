@@ -122,6 +122,7 @@ type Options struct {
 	History *History
 
 	refusals *door.Log // one for all paths, since strangers choose the path
+	bodies   *bodies   // one for all paths
 	failures *door.Failures
 }
 
@@ -130,6 +131,7 @@ func (o *Options) begin() {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.bodies = newBodies()
 	o.refusals, o.failures = door.NewLog(o.Logger), door.NewFailures()
 }
 
@@ -162,12 +164,12 @@ func New(backend Backend, o Options) http.Handler {
 		var h http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { rt.serve(s, w, r) })
 		pattern := rt.method + " " + rt.path
 		if role := roleOf(pattern); role > crawl.RoleNobody {
-			h = guard(audited(h, backend, pattern), role, o)
+			h = guard(audited(h, backend, pattern), role, reachOf(pattern), o)
 		}
 		mux.Handle(pattern, h)
 	}
 	s.dash.Register(func(pattern string, h http.Handler) {
-		mux.Handle(pattern, guard(audited(h, backend, pattern), roleOf(pattern), o))
+		mux.Handle(pattern, guard(audited(h, backend, pattern), roleOf(pattern), reachOf(pattern), o))
 	}, func(w http.ResponseWriter, _ *http.Request) { writeProblem(w, http.StatusNotFound, nothingHere) })
 	return withHeaders(withProblems(mux, o))
 }

@@ -40,15 +40,9 @@ func ambiguous(r *http.Request) bool {
 	return len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1)
 }
 
-// guard allows only callers with the role; see the package comment.
-func guard(next http.Handler, role crawl.Role, o Options) http.Handler {
-	next = trusted(next)
-	crossSite := http.NewCrossOriginProtection()
-	crossSite.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		writeProblem(w, http.StatusForbidden, "a browser sent this change from another site: use the command line, or a client that sends no Origin header")
-	}))
-	next = crossSite.Handler(next)
-	return checkHost(checkAsker(next, role, o), o)
+// guard allows only callers with the role, and what other sites may reach; see the package comment.
+func guard(next http.Handler, role crawl.Role, of reach, o Options) http.Handler {
+	return checkHost(checkAsker(checkSite(o.bodies.hold(trusted(next)), of), role, o), o)
 }
 
 // connKey is the key of a request's connection in its context.

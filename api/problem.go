@@ -31,7 +31,7 @@ func writeProblem(w http.ResponseWriter, code int, detail string, fields ...craw
 // withProblems answers requests without a handler, an unknown path or a wrong method, to any
 // allowed caller.
 func withProblems(mux *http.ServeMux, o Options) http.Handler {
-	none := guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { notFound(mux, w, r) }), crawl.RoleRead, o)
+	none := guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { notFound(mux, w, r) }), crawl.RoleRead, linked, o)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern == "" {
 			none.ServeHTTP(w, r)

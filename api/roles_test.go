@@ -237,7 +237,7 @@ func TestAskerIsTold(t *testing.T) {
 	} {
 		o := Options{Access: c.access}
 		o.begin()
-		h := guard(seen, crawl.RoleRead, o)
+		h := guard(seen, crawl.RoleRead, linked, o)
 		from := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { r.RemoteAddr = c.from; h.ServeHTTP(w, r) })
 		ask(from, "GET", "/status", "", "Authorization: Bearer operate")
 		if got != c.want {

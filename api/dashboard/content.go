@@ -6,18 +6,39 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/store/readback"
 )
 
 const (
-	// textShown bounds the text of an archived page that is shown, frameShown the page itself.
+	// textShown bounds the text of an archived page that is shown, frameShown the page itself. No more
+	// than frameShown is unpacked of any page.
 	textShown  = 256 << 10
 	frameShown = 4 << 20
-	// readsAtOnce bounds the archived pages in memory.
+	// readsAtOnce bounds the archived pages in memory, those included whose answers are being sent.
 	readsAtOnce = 4
+	// sendTimeout ends an answer with an archived page whose client does not read it: it has one of
+	// the slots.
+	sendTimeout = 20 * time.Second
 )
+
+// errReading says that all slots are taken.
+var errReading = errors.New("too many archived pages are being read: try again")
+
+// slot waits for one of the slots of archived pages until ctx ends. What it returns gives the slot
+// back, and is called when the answer is written: until then the page is in memory.
+func (d *Dashboard) slot(ctx context.Context, w http.ResponseWriter) (free func(), err error) {
+	select {
+	case d.reading <- struct{}{}:
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendTimeout)) // a recorder in a test has none
+		return sync.OnceFunc(func() { <-d.reading }), nil
+	case <-ctx.Done():
+		return nil, errReading
+	}
+}
 
 // frameSecurity is the content security policy of an archived page. With the sandbox it has an
 // origin of its own, runs no script, submits no form and opens no window, wherever it is opened;
@@ -43,9 +64,9 @@ type content struct {
 
 type contentView struct{ Key, Title, Path string }
 
-// content reads what a report says is archived; nil when that is nothing.
+// content reads what a report says is archived; nil when that is nothing. The caller has a slot.
 func (d *Dashboard) content(ctx context.Context, report *crawl.URLReport, view string) *content {
-	if report.URL == nil || report.Record == nil || report.Record.Archive == nil {
+	if !isArchived(report) {
 		return nil
 	}
 	c := &content{View: view}
@@ -66,6 +87,11 @@ func (d *Dashboard) content(ctx context.Context, report *crawl.URLReport, view s
 	return c
 }
 
+// isArchived reports whether content has something to read.
+func isArchived(report *crawl.URLReport) bool {
+	return report.URL != nil && report.Record != nil && report.Record.Archive != nil
+}
+
 func (c *content) fill(page *readback.Page, u string) (err error) {
 	switch c.View {
 	case viewPage:
@@ -76,6 +102,9 @@ func (c *content) fill(page *readback.Page, u string) (err error) {
 	case viewHeaders:
 		c.Text = string(page.Head())
 	default:
+		if !page.IsHTML() {
+			page.Limit = textShown + 1 // a page has markup beside its text
+		}
 		c.Text, err = page.Text()
 	}
 	if len(c.Text) > textShown {
@@ -84,20 +113,14 @@ func (c *content) fill(page *readback.Page, u string) (err error) {
 	return err
 }
 
-// readPage reads a record of any member's archive.
+// readPage reads a record of any member's archive. The caller has a slot.
 func (d *Dashboard) readPage(ctx context.Context, at *crawl.ArchiveReport) (*readback.Page, error) {
-	select {
-	case d.reading <- struct{}{}:
-		defer func() { <-d.reading }()
-	case <-ctx.Done():
-		return nil, errors.New("too many archived pages are being read: try again")
-	}
 	source := readback.Cluster{Node: d.backend}
 	record, err := source.Read(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	return readback.Of(ctx, source, record, readback.MaxContent)
+	return readback.Of(ctx, source, record, frameShown)
 }
 
 // frame answers with an archived page for the sandboxed frame.
@@ -111,10 +134,21 @@ func (d *Dashboard) frame(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 	defer cancel()
-	page, cut, err := d.passivePage(ctx, r.URL.Query().Get("url"))
+	var page []byte
+	var cut bool
+	free, err := d.slot(ctx, w)
+	if err == nil {
+		defer free()
+		page, cut, err = d.passivePage(ctx, r.URL.Query().Get("url"))
+	}
 	if err != nil {
 		h.Set("Content-Type", "text/plain; charset=utf-8")
-		w.WriteHeader(http.StatusNotFound)
+		code := http.StatusNotFound
+		if errors.Is(err, errReading) {
+			code = http.StatusServiceUnavailable
+			h.Set("Retry-After", "2")
+		}
+		w.WriteHeader(code)
 		_, _ = fmt.Fprintln(w, plain(err.Error())) // the client has gone
 		return
 	}

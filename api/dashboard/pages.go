@@ -134,7 +134,15 @@ func (d *Dashboard) url(ctx context.Context, w http.ResponseWriter, r *http.Requ
 			}
 		} else {
 			data.Visits = visitsOf(data.Report)
-			data.Content = d.content(ctx, data.Report, query.Get("view"))
+			if isArchived(data.Report) {
+				free, err := d.slot(ctx, w)
+				if err != nil {
+					d.fail(w, r, st, "/urls", err)
+					return
+				}
+				defer free()
+				data.Content = d.content(ctx, data.Report, query.Get("view"))
+			}
 		}
 	}
 	d.show(w, r, code, "url", page{Title: "URL", Nav: "/urls", Status: st, Data: data})

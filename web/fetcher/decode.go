@@ -51,7 +51,18 @@ func plain(b []byte) bool {
 			beyond++
 		}
 	}
-	return len(b) > 0 && (4*beyond <= len(b) || utf8.Valid(bytes.TrimRightFunc(b, func(r rune) bool { return r == utf8.RuneError })))
+	return len(b) > 0 && (4*beyond <= len(b) || utf8.Valid(withoutHalfRune(b)))
+}
+
+// withoutHalfRune cuts off the beginning of a character at the end of b.
+func withoutHalfRune(b []byte) []byte {
+	for range utf8.UTFMax - 1 {
+		if r, size := utf8.DecodeLastRune(b); r != utf8.RuneError || size != 1 {
+			break
+		}
+		b = b[:len(b)-1]
+	}
+	return b
 }
 
 // decoders keeps decoders for reuse; making a brotli reader costs 136 KB.
