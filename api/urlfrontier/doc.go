@@ -37,6 +37,9 @@
 // Roles are those of the REST calls: reading needs read, URLs and results operate, and so does SetActive; settings need admin. With a cluster key the listener speaks TLS, and a call
 // carries its token as "authorization: Bearer ...". Each change other than URLs and results is in the audit log.
 //
+// A caller is judged by the headers of its call, before any byte of a message is kept: who has no token costs no memory. The message of a
+// unary call must come within ten seconds.
+//
 // # Concurrency and bounds
 //
 // Serve returns when all calls have ended. A goroutine receives the items of a PutURLs stream. Those that come while others are being stored are
@@ -46,7 +49,9 @@
 //	given leases     GetURLs      results, time      maxGiven URLs             the oldest are forgotten: the metadata still has them
 //	inbox            PutURLs      its stream's call  maxItems, maxItemBytes    the client waits (flow control)
 //	streams          clients      their end          64 a connection           the client waits
-//	all streams      clients      their end          512                       RESOURCE_EXHAUSTED
+//	all streams      clients      their end          maxAllStreams             RESOURCE_EXHAUSTED
+//	other calls      clients      their end          maxUnary                  RESOURCE_EXHAUSTED
+//	a message        clients      its call           1 MiB                     RESOURCE_EXHAUSTED
 //	unread items     clients      the stream's handler  64 KiB a stream          the client waits
 //	strangers        connections  a call that is allowed  Strangers            package door closes the oldest
 package urlfrontier

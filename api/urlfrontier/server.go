@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -16,7 +15,6 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
 	grpcpeer "google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
@@ -53,18 +51,21 @@ type Options struct {
 }
 
 const (
-	maxMessageBytes = 4 << 20
+	maxMessageBytes = 1 << 20
 	maxHeaderBytes  = 16 << 10
 	maxStreams      = 64 // of a connection
-	// maxAllStreams bounds what waits of all connections: 32 MiB, and a message of each that is being read.
-	maxAllStreams = 512
+	// maxAllStreams bounds what waits of all connections: a window and a message of each stream, a
+	// quarter of a gigabyte if all send the largest messages there are and never end them.
+	maxAllStreams = 256
 	// streamWindow is what waits of a stream that is not read here, because the frontier is slow
 	// or the client takes no acknowledgements. It does not grow: grpc's own estimate of a fast
 	// line is 16 MiB, for each stream.
 	streamWindow = 64 << 10
 	connWindow   = 1 << 20 // under way; grpc does not count what waits
 	strangers    = 128
-	maxTrusted   = 1024
+	// maxIdle ends a connection without calls; a client opens another one when it calls again.
+	maxIdle    = 10 * time.Minute
+	maxTrusted = 1024
 )
 
 // roles are the calls that need more than crawl.RoleRead.
@@ -90,6 +91,7 @@ type Server struct {
 	failures *door.Failures
 	grpc     *grpc.Server
 	streams  chan struct{} // has one of each open stream
+	unary    chan struct{} // has one of each open call that is no stream
 }
 
 // New returns a server that Serve starts.
@@ -97,7 +99,7 @@ func New(b Backend, o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{backend: b, opts: o, given: newGiven(), refusals: door.NewLog(o.Logger), failures: door.NewFailures(), streams: make(chan struct{}, maxAllStreams)}
+	s := &Server{backend: b, opts: o, given: newGiven(), refusals: door.NewLog(o.Logger), failures: door.NewFailures(), streams: make(chan struct{}, maxAllStreams), unary: make(chan struct{}, maxUnary)}
 	s.grpc = grpc.NewServer(
 		grpc.Creds(newCreds(o.TLS)),
 		grpc.MaxRecvMsgSize(maxMessageBytes),
@@ -107,28 +109,10 @@ func New(b Backend, o Options) *Server {
 		grpc.StaticConnWindowSize(connWindow),
 		grpc.WaitForHandlers(true),
 		grpc.ConnectionTimeout(5*time.Second),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
-		grpc.UnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-			ctx, err := s.admit(ctx, info.FullMethod)
-			if err != nil {
-				return nil, err
-			}
-			reply, err := handler(ctx, req)
-			return reply, coded(err)
-		}),
-		grpc.StreamInterceptor(func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-			ctx, err := s.admit(stream.Context(), info.FullMethod)
-			if err != nil {
-				return err
-			}
-			select {
-			case s.streams <- struct{}{}:
-				defer func() { <-s.streams }()
-			default:
-				return status.Errorf(codes.ResourceExhausted, "this node has %d open streams, as many as it may have: end some, or use another node", maxAllStreams)
-			}
-			return coded(handler(srv, admitted{stream, ctx}))
-		}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxIdle, Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.InTapHandle(s.begin),
+		grpc.UnaryInterceptor(serveUnary),
+		grpc.StreamInterceptor(serveStream),
 	)
 	wire.RegisterURLFrontierServer(s.grpc, s)
 	return s
@@ -146,20 +130,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// admitted is a stream with the caller in its context.
-type admitted struct {
-	grpc.ServerStream
-	ctx context.Context
-}
-
-func (a admitted) Context() context.Context { return a.ctx }
-
-// admit judges the caller of a method.
-func (s *Server) admit(ctx context.Context, method string) (context.Context, error) {
+// admit judges the caller of a method, who sent a secret; "": none.
+func (s *Server) admit(ctx context.Context, method, secret string) (context.Context, error) {
 	from, conn := callerOf(ctx)
 	asker := crawl.Asker{Role: crawl.RoleAdmin}
 	if s.opts.Access != nil {
-		secret := secretOf(ctx)
 		var err error
 		if asker, err = s.opts.Access(secret); err != nil {
 			s.refusals.Warn("refused a URLFrontier call: no valid token of this cluster", "from", from, "method", method, "error", err)
@@ -177,16 +152,6 @@ func (s *Server) admit(ctx context.Context, method string) (context.Context, err
 		door.Trust(conn)
 	}
 	return crawl.WithAsker(ctx, asker), nil
-}
-
-func secretOf(ctx context.Context) string {
-	md, _ := metadata.FromIncomingContext(ctx)
-	for _, v := range md.Get("authorization") {
-		if secret, ok := strings.CutPrefix(v, "Bearer "); ok {
-			return secret
-		}
-	}
-	return ""
 }
 
 // callerOf is the address and the connection of a caller.
