@@ -506,7 +506,7 @@ var table = []rule{
 		"its verbs read archives, through a node or from folders, and write them in the forms of others",
 	},
 	{
-		[]string{"cli/replay"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl", "store/archive", "store/readback", "web/rewrite", "web/urlnorm"},
+		[]string{"cli/replay"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl", "store/archive", "store/readback", "web/htmlparse", "web/rewrite", "web/urlnorm"},
 		"a server of its own for archived pages, which a node must not be",
 	},
 	{

@@ -103,7 +103,7 @@ func (c *content) fill(page *readback.Page, u string) (err error) {
 		c.Text = string(page.Head())
 	default:
 		if !page.IsHTML() {
-			page.Limit = textShown + 1 // a page has markup beside its text
+			page = page.Within(textShown + 1) // a page has markup beside its text
 		}
 		c.Text, err = page.Text()
 	}

@@ -124,7 +124,7 @@ func TestExactURLWins(t *testing.T) {
 		"http://a.test/?u=https%3A%2F%2Fb.test%2F", "http://a.test/?u=https://b.test/", "https://s.test/Only",
 		"http://[::1]/A", "http://[::1]/a", "http://a.test/p?", "http://a.test/p",
 	}
-	s := &server{crawled(t, urls)}
+	s := newServer(crawled(t, urls), readback.MaxContent)
 	get := func(url string) (code int, body string) {
 		path := "/web/2026/" + escaped(url)
 		for range 3 {

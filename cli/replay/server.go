@@ -12,7 +12,6 @@ import (
 
 	"crawlnode/store/archive"
 	"crawlnode/store/readback"
-	"crawlnode/web/rewrite"
 	"crawlnode/web/urlnorm"
 )
 
@@ -25,7 +24,20 @@ const (
 
 // server serves archived pages.
 type server struct {
-	src source
+	src     source
+	limit   int64         // of what is unpacked of a capture
+	reading chan struct{} // has one of each capture in memory
+}
+
+const (
+	// readsAtOnce bounds the captures in memory, those included that are being sent.
+	readsAtOnce = 4
+	// sendTimeout ends an answer that its client does not read: others wait for its place.
+	sendTimeout = time.Minute
+)
+
+func newServer(src source, limit int64) *server {
+	return &server{src: src, limit: limit, reading: make(chan struct{}, readsAtOnce)}
 }
 
 // ServeHTTP answers one request.
@@ -154,10 +166,17 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, rest string) {
 		http.Redirect(w, r, address(e.At, e.URL), http.StatusFound)
 		return
 	}
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-r.Context().Done():
+		return
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendTimeout)) // a recorder in a test has none
 	record, err := s.src.Record(r.Context(), e.Ref)
 	var page *readback.Page
 	if err == nil {
-		page, err = readback.Of(r.Context(), s.src, record, readback.MaxContent)
+		page, err = readback.Of(r.Context(), s.src, record, s.limit)
 	}
 	if err != nil {
 		s.say(w, http.StatusBadGateway, "The capture could not be read: "+err.Error())
@@ -165,12 +184,6 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, rest string) {
 	}
 	mementoHeaders(w.Header(), base(r), e, list)
 	s.show(w, r, e, page)
-}
-
-// mediaOf is what a Content-Type says without its parameters.
-func mediaOf(kind string) string {
-	media, _, _ := strings.Cut(strings.ToLower(kind), ";")
-	return strings.TrimSpace(media)
 }
 
 // show sends a capture.
@@ -189,23 +202,12 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, e *archive.Entry, 
 			return
 		}
 	}
-	content, kind, _, err := page.Seen()
+	content, contentType, _, err := page.Seen()
 	if err != nil && len(content) == 0 {
 		s.say(w, http.StatusBadGateway, "The content could not be unpacked: "+err.Error())
 		return
 	}
-	target := func(to urlnorm.URL) (string, bool) { return address(e.At, to.String()), true }
-	switch page.Kind() {
-	case readback.HTML:
-		content = rewrite.HTML(content, kind, u, target)
-	case readback.Sheet:
-		content = rewrite.CSS(content, u, target)
-	case readback.Text, readback.Other:
-	}
-	if page.Shown == nil && mediaOf(kind) != page.MediaType() {
-		// The header says nothing that a browser could use.
-		kind = page.MediaType()
-	}
+	content, kind := sealed(r, page, content, contentType, u, func(to urlnorm.URL) (string, bool) { return address(e.At, to.String()), true })
 	h.Set("Content-Type", kind)
 	status := page.Record.Status
 	if status < 200 || status > 599 || status == http.StatusNotModified {

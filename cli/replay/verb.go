@@ -19,9 +19,10 @@ import (
 
 // Verb shows archived pages in a browser.
 type Verb struct {
-	remote.Flags `embed:""`
-	Paths        []string `arg:"" optional:"" name:"path" help:"Data directories, folders of WARC files, and WARC files; without any a running node is asked (--addr)."`
-	Listen       string   `default:"127.0.0.1:27299" group:"output" placeholder:"ADDR" help:"Where pages are shown, on loopback."`
+	remote.Flags      `embed:""`
+	command.Unpacking `embed:""`
+	Paths             []string `arg:"" optional:"" name:"path" help:"Data directories, folders of WARC files, and WARC files; without any a running node is asked (--addr)."`
+	Listen            string   `default:"127.0.0.1:27299" group:"output" placeholder:"ADDR" help:"Where pages are shown, on loopback."`
 }
 
 // Help gives the examples of the verb and says what it shows.
@@ -77,7 +78,7 @@ func (v *Verb) serve(ctx context.Context, env *command.Env, src source) error {
 		return fmt.Errorf("--listen: %w", err)
 	}
 	fmt.Fprintln(env.Stdout, plaintext.Escape("replay: http://"+l.Addr().String()+"/"))
-	srv := &http.Server{Handler: &server{src}, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	srv := &http.Server{Handler: newServer(src, v.Most()), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
 	select {

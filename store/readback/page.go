@@ -176,6 +176,13 @@ func isShown(r *archive.Record) bool {
 	return r.Type == "resource" && (media == "text/html" || media == "application/xhtml+xml")
 }
 
+// Within is the page with a lower limit of what is decoded of it.
+func (p *Page) Within(limit int64) *Page {
+	short := *p
+	short.limit, short.decoded = min(p.limit, limit), nil
+	return &short
+}
+
 // Head is the status line and the header of the answer.
 func (p *Page) Head() []byte { return p.Record.Head }
 

@@ -44,9 +44,7 @@ func (p *Page) Passive(limit int) (page []byte, cut bool, err error) {
 	if !p.IsHTML() {
 		return nil, false, fmt.Errorf("%s: %w: it is %s", p.Record.TargetURI, errNotHTML, p.MediaType())
 	}
-	short := *p
-	short.limit, short.decoded = min(p.limit, int64(limit)), nil
-	content, contentType, cut, err := short.Seen()
+	content, contentType, cut, err := p.Within(int64(limit)).Seen()
 	if err != nil && len(content) == 0 {
 		return nil, false, err
 	}

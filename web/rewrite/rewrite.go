@@ -65,6 +65,23 @@ type rewriter struct {
 	resolve func(ref []byte) (urlnorm.URL, error)
 	own     bool // references are relative to the page's own URL, not to that of a base element
 	local   bool // set when a reference was replaced by one to a saved file
+	strict  bool // what cannot be read, or leads elsewhere, is replaced by a reference to nothing
+}
+
+// invalid is a reference to nothing.
+const invalid = "about:invalid"
+
+// stays is what ref returns for a reference that is none to a saved file.
+func (r *rewriter) stays(trimmed []byte) (replaced string, ok bool) {
+	if !r.strict || len(trimmed) == 0 || trimmed[0] == '#' {
+		return "", false
+	}
+	for _, harmless := range []string{"data:image/", "data:font/", "data:text/css", "mailto:", "tel:"} {
+		if len(trimmed) >= len(harmless) && strings.EqualFold(string(trimmed[:len(harmless)]), harmless) {
+			return "", false
+		}
+	}
+	return invalid, true
 }
 
 // ref returns what replaces a reference; ok is false when it stays.
@@ -75,7 +92,7 @@ func (r *rewriter) ref(value []byte) (replaced string, ok bool) {
 	}
 	u, err := r.resolve(trimmed)
 	if err != nil {
-		return "", false
+		return r.stays(trimmed)
 	}
 	fragment := ""
 	if at := bytes.IndexByte(trimmed, '#'); at >= 0 {
@@ -84,6 +101,9 @@ func (r *rewriter) ref(value []byte) (replaced string, ok bool) {
 	if saved, ok := r.to(u); ok {
 		r.local = true
 		return saved + fragment, true
+	}
+	if r.strict {
+		return invalid, true
 	}
 	if isAbsolute(trimmed) {
 		return "", false
