@@ -18,15 +18,19 @@ const usualAudit = 100
 // their role go to the log instead: they changed nothing, and a client that may only read must not
 // fill the disk.
 func audited(next http.Handler, backend Backend, pattern string) http.Handler {
-	// What workers send is the crawl itself, not a change of it.
-	if strings.HasPrefix(pattern, "GET ") || pattern == "POST /control/theme" || strings.HasPrefix(pattern, "POST /api/v1/frontier/") {
+	// What workers send is the crawl itself, not a change of it; but for seeds, which open their scope.
+	if strings.HasPrefix(pattern, "GET ") || pattern == "POST /control/theme" || pattern == "POST /api/v1/frontier/results" {
 		return next
 	}
+	onlySeeds := pattern == "POST /api/v1/frontier/urls"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, note := crawl.WithNote(r.Context())
 		asker := crawl.AskerOf(ctx)
 		out := &coded{ResponseWriter: w, code: http.StatusOK}
 		defer func() { // also when the answer was interrupted
+			if onlySeeds && note.New == "" {
+				return
+			}
 			backend.RecordChange(crawl.AuditEntry{At: time.Now().UTC(), Token: asker.ID, Role: asker.Role.String(), From: asker.From,
 				What: r.Method + " " + plaintext.Cut(r.URL.Path), Old: note.Old, New: note.New, Status: out.code})
 		}()

@@ -44,7 +44,7 @@ func (s *server) addSeeds(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	var report crawl.SeedReport
 	if len(seeds) > 0 {
-		crawl.NoteOf(ctx).Set("", fmt.Sprintf("%d seeds: %s", len(seeds), plaintext.Cut(seeds[0].URL)))
+		s.noteSeeds(ctx, len(seeds), seeds[0].URL)
 		if report, err = s.backend.AddSeeds(ctx, seeds); err != nil {
 			if !errors.Is(err, crawl.ErrRefused) {
 				err = fmt.Errorf("not all seeds were stored, send them again: %w", err)
@@ -56,6 +56,15 @@ func (s *server) addSeeds(w http.ResponseWriter, r *http.Request) {
 	report.Invalid = append(orEmpty(report.Invalid), invalid...)
 	slices.SortStableFunc(report.Invalid, func(a, b crawl.SeedError) int { return a.Line - b.Line })
 	writeJSON(w, report)
+}
+
+// noteSeeds notes seeds for the audit, with the state of the crawl before them: the first ones start it.
+func (s *server) noteSeeds(ctx context.Context, count int, first string) {
+	before := ""
+	if now, err := s.backend.CrawlConfig(ctx); err == nil {
+		before = now.State
+	}
+	crawl.NoteOf(ctx).Set(before, crawl.SeedsAdded(count, first))
 }
 
 // parseSeeds reads a body: JSON if the type says so or, with an uninformative type, if it looks so;

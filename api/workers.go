@@ -131,6 +131,17 @@ func (s *server) addFound(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), seedsTimeout)
 	defer cancel()
+	count, first := 0, ""
+	for i := range doc.URLs {
+		if u := &doc.URLs[i]; u.IsSeed() {
+			if count++; count == 1 {
+				first = u.URL
+			}
+		}
+	}
+	if count > 0 {
+		s.noteSeeds(ctx, count, first)
+	}
 	report, err := s.backend.AddFound(ctx, doc)
 	if err != nil {
 		if !errors.Is(err, crawl.ErrRefused) {

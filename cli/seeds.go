@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"crawlnode/cli/command"
@@ -17,6 +18,9 @@ import (
 func (s *session) submit(ctx context.Context) (crawl.SeedReport, bool) {
 	const batch = 1000
 	var total crawl.SeedReport
+	if len(s.seeds) > 0 {
+		s.auditSeeds(ctx)
+	}
 	for rest := seedlist.Plain(s.seeds); len(rest) > 0; {
 		part := rest[:min(batch, len(rest))]
 		report, err := s.node.AddSeeds(ctx, part)
@@ -37,6 +41,16 @@ func (s *session) submit(ctx context.Context) (crawl.SeedReport, bool) {
 		rest = rest[len(part):]
 	}
 	return total, true
+}
+
+// auditSeeds has the seeds of this start in the audit, as those that come over the network are.
+func (s *session) auditSeeds(ctx context.Context) {
+	e := crawl.AuditEntry{At: time.Now().UTC(), Role: crawl.RoleAdmin.String(), What: "start with seeds",
+		New: crawl.SeedsAdded(len(s.seeds), s.seeds[0].URL), Status: http.StatusOK}
+	if report, err := s.node.CrawlConfig(ctx); err == nil {
+		e.Old = report.State
+	}
+	s.node.RecordChange(e)
 }
 
 func addReport(total *crawl.SeedReport, r crawl.SeedReport) {

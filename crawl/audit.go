@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"strconv"
 	"time"
 )
 
@@ -44,6 +45,20 @@ func (n *ChangeNote) Set(before, asked string) {
 	}
 	n.Old, n.New = cut(before), cut(asked)
 }
+
+// SeedsAdded is what the audit says of seeds, however they come: how many, and the first.
+func SeedsAdded(count int, first string) string {
+	if len(first) > maxSeedNoted {
+		first = first[:maxSeedNoted] + "..."
+	}
+	if count == 1 {
+		return "1 seed: " + first
+	}
+	return strconv.Itoa(count) + " seeds: " + first
+}
+
+// maxSeedNoted bounds what is noted of the first seed, in bytes.
+const maxSeedNoted = 200
 
 type noteKey struct{}
 

@@ -164,6 +164,9 @@ type FoundURL struct {
 	DiscoveredAt *time.Time `json:"discovered_at,omitempty"`
 }
 
+// IsSeed reports whether the URL is a seed, which opens its scope, and no link.
+func (f *FoundURL) IsSeed() bool { return f.SourceURL == "" && f.Depth == 0 }
+
 // FoundReport is what became of FoundURLs.
 type FoundReport struct {
 	Accepted   int `json:"accepted"`

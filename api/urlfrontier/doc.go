@@ -35,7 +35,8 @@
 // # Access
 //
 // Roles are those of the REST calls: reading needs read, URLs and results operate, and so does SetActive; settings need admin. With a cluster key the listener speaks TLS, and a call
-// carries its token as "authorization: Bearer ...". Each change other than URLs and results is in the audit log.
+// carries its token as "authorization: Bearer ...". Each change other than links and results is in the audit log; of the seeds of
+// a stream the first ones, and then those of each ten seconds together.
 //
 // A caller is judged by the headers of its call, before any byte of a message is kept: who has no token costs no memory. The message of a
 // unary call must come within ten seconds.

@@ -705,3 +705,78 @@ func TestGivenIsBounded(t *testing.T) {
 		t.Error("what was taken is still there")
 	}
 }
+
+// TestSeedsAreAudited: discovered URLs without a source are seeds, and the audit has the first of a stream before they
+// are acknowledged, and the rest when it has ended; links are not in it.
+func TestSeedsAreAudited(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		urls []string // with " link" they have a source
+		want []string
+	}{
+		{[]string{"http://a.example/"}, []string{"1 seed: http://a.example/"}},
+		{[]string{"http://a.example/ link", "http://b.example/ link"}, nil},
+		{[]string{"http://a.example/ link", "http://b.example/", "http://c.example/ link"}, []string{"1 seed: http://b.example/"}},
+		{[]string{"http://a.example/", "http://b.example/", "http://c.example/"}, []string{"1 seed: http://a.example/", "2 seeds: http://b.example/"}},
+		{[]string{"ftp://a.example/"}, nil},
+	} {
+		for _, batches := range []bool{false, true} {
+			n := &node{}
+			call := "URLFrontier PutURLs"
+			ctx, cancel := context.WithCancel(t.Context())
+			client := dial(t, n, Options{})
+			items := func(u string) *wire.URLInfo {
+				url, link, isLink := strings.Cut(u, " ")
+				info := &wire.URLInfo{Url: url}
+				if isLink {
+					info.Metadata = map[string]*wire.StringList{metaSource: one("http://from.example/" + link)}
+				}
+				return info
+			}
+			var err error
+			if batches {
+				call = "URLFrontier PutDiscovered"
+				var s wire.URLFrontier_PutDiscoveredClient
+				if s, err = client.PutDiscovered(ctx); err != nil {
+					t.Fatal(err)
+				}
+				for _, u := range c.urls {
+					if err = s.Send(&wire.DiscoveredBatch{Items: []*wire.URLInfo{items(u)}}); err == nil {
+						_, err = s.Recv()
+					}
+				}
+				if err = errors.Join(err, s.CloseSend()); err == nil {
+					_, err = s.Recv()
+				}
+			} else {
+				s, openErr := client.PutURLs(ctx)
+				if openErr != nil {
+					t.Fatal(openErr)
+				}
+				for _, u := range c.urls {
+					item := &wire.URLItem{Item: &wire.URLItem_Discovered{Discovered: &wire.DiscoveredURLItem{Info: items(u)}}}
+					if err = s.Send(item); err == nil {
+						_, err = s.Recv()
+					}
+				}
+				if err = errors.Join(err, s.CloseSend()); err == nil {
+					_, err = s.Recv()
+				}
+			}
+			if !errors.Is(err, io.EOF) {
+				t.Fatal(err)
+			}
+			cancel()
+			var got []string
+			for _, e := range n.changes {
+				got = append(got, e.New)
+				if e.What != call || e.From != "127.0.0.1" || e.Old == "" || e.Status != 200 {
+					t.Errorf("%+v", e)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%q, %s: the audit has %q, want %q", c.urls, call, got, c.want)
+			}
+		}
+	}
+}

@@ -77,11 +77,16 @@ const changeTimeout = 10 * time.Second
 
 // note writes a change into the audit log.
 func (s *Server) note(ctx context.Context, call, value string, err error) {
+	s.noteChange(ctx, call, "", value, err)
+}
+
+// noteChange is note with the value before.
+func (s *Server) noteChange(ctx context.Context, call, before, value string, err error) {
 	asker, code := crawl.AskerOf(ctx), 200
 	if err != nil {
 		code = 409
 	}
-	s.backend.RecordChange(crawl.AuditEntry{At: time.Now().UTC(), Token: asker.ID, Role: asker.Role.String(), From: asker.From, What: "URLFrontier " + call, New: value, Status: code})
+	s.backend.RecordChange(crawl.AuditEntry{At: time.Now().UTC(), Token: asker.ID, Role: asker.Role.String(), From: asker.From, What: "URLFrontier " + call, Old: before, New: value, Status: code})
 }
 
 // SetLogLevel sets the level of this node's log, until it ends or is told to read its settings again.

@@ -82,7 +82,9 @@ func first(md map[string]*wire.StringList, key string) string {
 // stored together: the URLs first, so that a result is never stored before links that were sent before it.
 func (s *Server) PutURLs(stream grpc.BidiStreamingServer[wire.URLItem, wire.AckMessage]) error {
 	b := newInbox()
-	ctx, cancel := context.WithCancel(stream.Context())
+	counted, done := s.tally(stream.Context(), "PutURLs")
+	defer done()
+	ctx, cancel := context.WithCancel(counted)
 	var filling sync.WaitGroup
 	defer filling.Wait() // a stream that cannot be sent to has ended for its receiver too
 	defer cancel()
@@ -139,6 +141,8 @@ func (s *Server) put(ctx context.Context, items []*wire.URLItem) []wire.AckMessa
 
 // PutDiscovered stores batches of URLs, and acknowledges each batch when it is durable.
 func (s *Server) PutDiscovered(stream grpc.BidiStreamingServer[wire.DiscoveredBatch, wire.BatchAck]) error {
+	ctx, done := s.tally(stream.Context(), "PutDiscovered")
+	defer done()
 	for {
 		batch, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -147,7 +151,7 @@ func (s *Server) PutDiscovered(stream grpc.BidiStreamingServer[wire.DiscoveredBa
 		if err != nil {
 			return err
 		}
-		if err := stream.Send(&wire.BatchAck{ID: batch.GetID(), Statuses: s.store(stream.Context(), batch.GetItems())}); err != nil {
+		if err := stream.Send(&wire.BatchAck{ID: batch.GetID(), Statuses: s.store(ctx, batch.GetItems())}); err != nil {
 			return err
 		}
 	}
@@ -170,6 +174,13 @@ func (s *Server) store(ctx context.Context, infos []*wire.URLInfo) []wire.AckMes
 	}
 	got := make([]wire.AckMessage_Status, len(found))
 	s.storeIn(ctx, found, got)
+	stored := found[:0:0]
+	for i, st := range got {
+		if st == wire.AckMessage_OK {
+			stored = append(stored, found[i])
+		}
+	}
+	noteSeeds(ctx, stored)
 	for i, st := range got {
 		sts[at[i]] = st
 	}

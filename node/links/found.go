@@ -16,7 +16,7 @@ func (s *Seeder) AddFound(ctx context.Context, found []crawl.FoundURL) (report c
 	var links []crawl.Target
 	for i := range found {
 		f := &found[i]
-		if f.SourceURL == "" && f.Depth == 0 {
+		if f.IsSeed() {
 			seeds = append(seeds, crawl.Seed{URL: f.URL, Priority: f.Priority})
 			continue
 		}
