@@ -78,6 +78,9 @@ type grammar struct {
 // exit code. It returns when everything that it started has ended, but after a
 // third signal at once.
 func Main(ctx context.Context, args []string, env Env) int {
+	env.Stdout, env.Stderr = command.OnScreen(env.Stdout), command.OnScreen(env.Stderr)
+	defer command.Flush(env.Stdout)
+	defer command.Flush(env.Stderr)
 	exited := false // help was asked for and printed
 	parser := newParser(&env, func(int) { exited = true })
 	if len(args) > 0 && args[0] == help.CompleteWord {

@@ -69,10 +69,12 @@ func (v *statusVerb) Run(ctx context.Context, env *Env) int {
 		default:
 			_ = plaintext.WriteStatus(&screen, st) // into memory
 		}
+		out := env.Stdout
 		if v.Watch && v.Output == "text" {
 			v.redraw(env, &screen)
+			out = command.Own(out) // the texts in it are escaped
 		}
-		if _, err := env.Stdout.Write(screen.Bytes()); err != nil {
+		if _, err := out.Write(screen.Bytes()); err != nil {
 			return command.ExitError // the reader has gone
 		}
 		if !v.Watch || !command.Pause(ctx, v.Interval) {

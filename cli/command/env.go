@@ -14,7 +14,9 @@ import (
 
 // Env is the world around one command. All fields but Signals and Environ must be set.
 type Env struct {
-	Stdin          io.Reader
+	Stdin io.Reader
+	// Stdout and Stderr are Screens where they are terminals (OnScreen): verbs may write what came
+	// from outside as it is.
 	Stdout, Stderr io.Writer
 	// Lookup finds an environment variable.
 	Lookup func(string) (string, bool)

@@ -36,11 +36,11 @@ func (p *Progress) Draw(format string, args ...any) {
 	if !p.live {
 		return
 	}
-	text := fmt.Sprintf(format, args...)
+	text := Shown(p.out, fmt.Sprintf(format, args...))
 	if runes, width := []rune(text), p.width(); width > 1 && len(runes) >= width {
 		text = string(runes[:width-1])
 	}
-	fmt.Fprintf(p.out, "\r%s%s", text, strings.Repeat(" ", max(len(p.line)-len(text), 0)))
+	fmt.Fprintf(Own(p.out), "\r%s%s", text, strings.Repeat(" ", max(len(p.line)-len(text), 0)))
 	p.line = text
 }
 
@@ -51,13 +51,13 @@ func (p *Progress) Write(b []byte) (int, error) {
 	if p.line == "" {
 		return p.out.Write(b)
 	}
-	above := fmt.Sprintf("\r%s\r%s", strings.Repeat(" ", len(p.line)), b)
+	above := fmt.Sprintf("\r%s\r%s", strings.Repeat(" ", len(p.line)), Shown(p.out, string(b)))
 	if bytes.HasSuffix(b, []byte("\n")) {
 		above += p.line
 	} else {
 		p.line = ""
 	}
-	if _, err := io.WriteString(p.out, above); err != nil {
+	if _, err := io.WriteString(Own(p.out), above); err != nil {
 		return 0, err
 	}
 	return len(b), nil
@@ -78,6 +78,8 @@ func IsTerminal(stream any) bool {
 	switch s := stream.(type) {
 	case *Progress:
 		return s.live
+	case *Screen:
+		return true
 	case *os.File:
 		info, err := s.Stat()
 		return err == nil && info.Mode()&os.ModeCharDevice != 0 && s.Name() != os.DevNull
@@ -87,7 +89,7 @@ func IsTerminal(stream any) bool {
 
 // terminalWidth is the number of columns, 0 where it is unknown.
 func terminalWidth(w io.Writer) int {
-	f, ok := w.(*os.File)
+	f, ok := Own(w).(*os.File)
 	if !ok {
 		return 0
 	}
