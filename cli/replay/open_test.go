@@ -118,7 +118,7 @@ func TestReplayOfFiles(t *testing.T) {
 			out, errs := &lineWriter{first: make(chan string, 1)}, &lineWriter{first: make(chan string, 1)}
 			ended := make(chan int, 1)
 			go func() { // ends with ctx
-				v := Verb{Paths: []string{dir}, Listen: "127.0.0.1:0"}
+				v := Verb{Paths: []string{dir}, Listen: "127.0.0.1:0", Unpacking: command.Unpacking{MaxBody: 10 << 20}}
 				ended <- v.Run(ctx, &command.Env{Stdout: out, Stderr: errs})
 			}()
 			select {

@@ -56,6 +56,14 @@ func (f *files) paths() ([]string, error) {
 // scan calls fn with each record. A damaged file is told, the others are read, and the exit code is
 // that of an error.
 func (f *files) scan(ctx context.Context, env *command.Env, fn func(path string, r *archive.Record) error) int {
+	return f.scanBy(ctx, env, func(path string, fn func(archive.Record) error) error {
+		_, err := archive.Scan(path, fn)
+		return err
+	}, fn)
+}
+
+// scanBy is scan by a function that reads a file.
+func (f *files) scanBy(ctx context.Context, env *command.Env, read func(string, func(archive.Record) error) error, fn func(path string, r *archive.Record) error) int {
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
 	paths, err := f.paths()
@@ -64,7 +72,7 @@ func (f *files) scan(ctx context.Context, env *command.Env, fn func(path string,
 	}
 	code := command.ExitOK
 	for _, path := range paths {
-		_, err := archive.Scan(path, func(r archive.Record) error {
+		err := read(path, func(r archive.Record) error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -114,7 +122,7 @@ type entry struct {
 	MIME      string `json:"mime,omitempty"`
 	URL       string `json:"url,omitempty"`
 	Digest    string `json:"digest,omitempty"`
-	Bytes     int    `json:"bytes"` // of the payload
+	Bytes     int64  `json:"bytes"` // of the payload
 	Truncated string `json:"truncated,omitempty"`
 }
 
@@ -122,10 +130,10 @@ type entry struct {
 func (v *ListVerb) Run(ctx context.Context, env *command.Env) int {
 	out := json.NewEncoder(env.Stdout)
 	out.SetEscapeHTML(false)
-	return v.scan(ctx, env, func(path string, r *archive.Record) error {
+	return v.scanBy(ctx, env, archive.ScanDigests, func(path string, r *archive.Record) error {
 		if v.Output == "json" {
 			return out.Encode(entry{filepath.Base(path), r.Offset, r.Length, r.Type, r.Fields.Get("WARC-Date"), r.Status, r.ContentType, r.TargetURI,
-				r.PayloadDigest, len(r.Payload), r.Truncated})
+				r.PayloadDigest, r.PayloadSize(), r.Truncated})
 		}
 		status := "-"
 		if r.Status != 0 {

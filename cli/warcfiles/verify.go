@@ -24,13 +24,14 @@ func (*VerifyVerb) Help() string {
 
 Each member must be whole, by its checksum, and hold one record; the digests of the
 block and of the payload must be those that the record names (SHA-1; others are
-not compared). The exit code is 1 when something is wrong.`
+not compared). The exit code is 1 when something is wrong. A record costs a few
+megabytes of memory, whatever it unpacks to.`
 }
 
 // Run reads the files.
 func (v *VerifyVerb) Run(ctx context.Context, env *command.Env) int {
 	var records, bytes, wrong int64
-	code := v.scan(ctx, env, func(path string, r *archive.Record) error {
+	code := v.scanBy(ctx, env, archive.ScanDigests, func(path string, r *archive.Record) error {
 		records++
 		bytes += r.Length
 		if err := r.Verify(); err != nil {

@@ -58,18 +58,32 @@ type Record struct {
 	// a file that is not compressed. Length is 0 when the member has other records too: then the
 	// record cannot be read alone.
 	Offset, Length int64
+
+	cut *sums // of a block of which a part was not kept; else nil
+}
+
+// PayloadSize is the size of the payload in bytes, of which ScanDigests may have kept only a part.
+func (r *Record) PayloadSize() int64 {
+	if r.cut != nil {
+		return r.cut.size
+	}
+	return int64(len(r.Payload))
 }
 
 // Verify compares the record with its digests. Missing digests, and digests other than SHA-1, are
 // not checked.
 func (r *Record) Verify() error {
-	block := sha1.New()
-	block.Write(r.Head)
-	block.Write(r.Payload)
-	if d := r.BlockDigest; strings.HasPrefix(d, "sha1:") && d != digest([20]byte(block.Sum(nil))) {
+	is := r.cut
+	if is == nil {
+		block := sha1.New()
+		block.Write(r.Head)
+		block.Write(r.Payload)
+		is = &sums{block: digest([20]byte(block.Sum(nil))), payload: digest(sha1.Sum(r.Payload))}
+	}
+	if d := r.BlockDigest; differs(d, is.block) {
 		return fmt.Errorf("record %s at %d: the block does not match %s", r.ID, r.Offset, d)
 	}
-	if d := r.PayloadDigest; r.Type == "response" && strings.HasPrefix(d, "sha1:") && d != digest(sha1.Sum(r.Payload)) {
+	if d := r.PayloadDigest; r.Type == "response" && differs(d, is.payload) {
 		return fmt.Errorf("record %s at %d: the payload does not match %s", r.ID, r.Offset, d)
 	}
 	return nil
@@ -203,6 +217,11 @@ var errShared = errors.New("the member has several records: only a reader of the
 
 // scan reads records from r, which begins at offset base of its file.
 func scan(r io.Reader, base, maxBlock int64, fn func(Record) error) (whole int64, err error) {
+	return scanKeeping(r, base, maxBlock, maxBlock, fn)
+}
+
+// scanKeeping is scan that keeps the first bytes of each block.
+func scanKeeping(r io.Reader, base, maxBlock, keep int64, fn func(Record) error) (whole int64, err error) {
 	in := &files.Source{R: r, N: base}
 	members := bufio.NewReaderSize(in, readBuffer)
 	text := bufio.NewReaderSize(nil, readBuffer)
@@ -214,7 +233,7 @@ func scan(r io.Reader, base, maxBlock int64, fn func(Record) error) (whole int64
 			return start, nil
 		}
 		stopped := false // fn has ended the scan
-		err := readMember(&d, members, text, maxBlock, func(record Record, shared bool) error {
+		err := readMember(&d, members, text, maxBlock, keep, func(record Record, shared bool) error {
 			if record.Offset = start; !shared {
 				record.Length = in.N - int64(members.Buffered()) - start
 			}
@@ -236,12 +255,12 @@ func scan(r io.Reader, base, maxBlock int64, fn func(Record) error) (whole int64
 
 // readMember reads one member, and calls fn with its records. Most files have one a member; shared
 // says that this one has more. A record that is not compressed stands for itself.
-func readMember(d *decompressor, members, text *bufio.Reader, maxBlock int64,
+func readMember(d *decompressor, members, text *bufio.Reader, maxBlock, keep int64,
 	fn func(r Record, shared bool) error,
 ) error {
 	magic, _ := members.Peek(len(plainMagic)) // what is wrong, the next read says
 	if string(magic) == plainMagic {
-		record, err := readRecord(members, maxBlock)
+		record, err := readRecord(members, maxBlock, keep)
 		if err != nil {
 			return err
 		}
@@ -253,7 +272,7 @@ func readMember(d *decompressor, members, text *bufio.Reader, maxBlock int64,
 	}
 	text.Reset(member)
 	for n := 0; ; n++ {
-		record, err := readRecord(text, maxBlock)
+		record, err := readRecord(text, maxBlock, keep)
 		if err != nil {
 			return err
 		}
@@ -272,8 +291,8 @@ func readMember(d *decompressor, members, text *bufio.Reader, maxBlock int64,
 	}
 }
 
-// readRecord reads one record with its end.
-func readRecord(text *bufio.Reader, maxBlock int64) (Record, error) {
+// readRecord reads one record with its end, and keeps the first bytes of its block.
+func readRecord(text *bufio.Reader, maxBlock, keep int64) (Record, error) {
 	fields, err := readHeader(text)
 	if err != nil {
 		return Record{}, noEOF(err)
@@ -282,16 +301,17 @@ func readRecord(text *bufio.Reader, maxBlock int64) (Record, error) {
 	if err != nil || length < 0 || length > maxBlock {
 		return Record{}, fmt.Errorf("bad Content-Length %q", fields.Get("Content-Length"))
 	}
-	var block bytes.Buffer
-	block.Grow(int(min(length, 1<<20)))
-	if n, err := io.CopyN(&block, text, length); err != nil {
-		return Record{}, fmt.Errorf("the block ends after %d of %d bytes: %w", n, length, noEOF(err))
+	block, cut, err := readBlock(text, length, keep, strings.HasPrefix(fields.Get("Content-Type"), "application/http"))
+	if err != nil {
+		return Record{}, err
 	}
 	var end [4]byte
 	if _, err := io.ReadFull(text, end[:]); err != nil || string(end[:]) != "\r\n\r\n" {
 		return Record{}, errors.New("the record has no proper end")
 	}
-	return newRecord(fields, block.Bytes()), nil
+	r := newRecord(fields, block)
+	r.cut = cut
+	return r, nil
 }
 
 // noEOF turns an early end into io.ErrUnexpectedEOF.
