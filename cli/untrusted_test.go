@@ -2,20 +2,18 @@ package cli
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
-	"crypto/sha1"
+	"errors"
+	"fmt"
 	"io"
-	"net/netip"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"crawlnode/cli/command"
 	"crawlnode/cli/command/commandtest"
-	"crawlnode/crawl"
-	"crawlnode/store/archive"
-	"crawlnode/web/urlnorm"
 )
 
 // obeyable is in the title, the text and the headers of a page: a terminal that gets it as it is sets its title, clears
@@ -27,24 +25,19 @@ const obeyable = "\x1b]0;owned\x07\x1b[2J \u009b31m \u202egpj.exe\u2069 \x9b5m \
 func TestTerminalObeysNoPage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	a, err := archive.Open(filepath.Join(dir, "warc"), archive.Options{Node: "n"})
-	if err != nil {
+	block := "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nX-Evil: " + obeyable + "\r\n\r\n<title>needle " + obeyable + "</title><p>needle " + obeyable
+	var record bytes.Buffer
+	z := gzip.NewWriter(&record)
+	fmt.Fprintf(z, "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>\r\nWARC-Date: 2026-03-01T12:00:00Z\r\nWARC-Target-URI: http://h.test/\r\n"+
+		"WARC-Identified-Payload-Type: text/html\r\nContent-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", len(block), block)
+	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	u, err := urlnorm.Parse("http://h.test/")
-	if err != nil {
+	line := fmt.Sprintf(`test,h)/ 20260301120000 {"url":"http://h.test/","mime":"text/html","status":"200","digest":"sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","length":"%d","offset":"0","filename":"x.warc.gz"}`+"\n", record.Len())
+	file, index := filepath.Join(dir, "warc", "x.warc.gz"), filepath.Join(dir, "index")
+	if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o700), os.WriteFile(file, record.Bytes(), 0o600), os.WriteFile(filepath.Join(dir, "warc", "x.cdxj"), []byte(line), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	body := []byte("<title>needle " + obeyable + "</title><p>needle " + obeyable)
-	ref, err := a.Put(t.Context(), crawl.Capture{URL: u, FetchedAt: time.Unix(1.7e9, 0), Addr: netip.MustParseAddr("127.0.0.1"), Status: 200, Body: body, Digest: sha1.Sum(body),
-		ContentType: "text/html", RequestHead: []byte("GET / HTTP/1.1\r\n\r\n"), ResponseHead: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nX-Evil: " + obeyable + "\r\n\r\n")})
-	if err == nil {
-		err = a.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, index := filepath.Join(dir, "warc", ref.File), filepath.Join(dir, "index")
 	quiet := Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Lookup: func(string) (string, bool) { return "", false }, Executable: "crawlnode", Version: "1"}
 	if code := Main(context.Background(), []string{"index", "--data-dir", index, file}, quiet); code != command.ExitOK {
 		t.Fatal(code)
