@@ -47,7 +47,8 @@
 // the password of Basic, and the minimum role that roles.go lists for the path. Without
 // Options.Access the API is for this machine or a closed network. A web page that a person visits
 // must not reach it: a Host header with a name that an attacker's name server could point here is
-// refused, on loopback also with a key. So is every change that a browser sends from another site.
+// refused, on loopback also with a key. So is whatever a browser sends for a page of another site, but
+// that a link there leads to pages and to what costs nothing (foreign.go has the table).
 // An address with too many failed log-ins gets 429, but a valid token from there is accepted.
 //
 // A refused client is told why, and logged at most once a second. A connection counts as a
@@ -56,7 +57,7 @@
 // # Bounds
 //
 // A request's head has at most 64 KiB and ten seconds. A body is at most MaxBodyBytes and names at
-// most MaxSeeds URLs. Adding seeds and every other order answers within ten seconds; after 503 a
+// most MaxSeeds URLs; those of all requests share four times that, and one waits five seconds for room. Adding seeds and every other order answers within ten seconds; after 503 a
 // client may send the same again without harm. Every answer is built from existing figures, so none
 // costs more than O(nodes), or O(partitions) for the ring. A question about a URL or a host takes a
 // few reads of the store and one call to the holder. The index of the archive takes as long as its
