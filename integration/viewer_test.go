@@ -68,16 +68,8 @@ func viewerPage(i int) []byte { return fmt.Appendf(nil, "<!doctype html><p>page 
 // TestViewerFindsPages: the engine of ReplayWeb.page finds the pages of a WACZ file, whatever its size
 // and whatever their URLs are.
 func TestViewerFindsPages(t *testing.T) {
-	dir, err := filepath.Abs("wabac")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "node_modules", "@webrecorder", "wabac")); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("the viewer is not installed (make deps): %v", err)
-		}
-		t.Skipf("the viewer is not installed (make deps): %v", err)
-	}
+	needsViewer(t)
+	t.Parallel()
 	sizes := []int{1, len(viewerSites), 2999, 3001, 9000, 50_000}
 	if testing.Short() {
 		sizes = []int{1, 3001}
@@ -106,19 +98,90 @@ func TestViewerFindsPages(t *testing.T) {
 			for i := 0; i < n; i += n/1000 | 1 {
 				ask(i, false)
 			}
-			server := httptest.NewServer(http.FileServer(http.Dir(data)))
-			defer server.Close()
-			viewer := exec.Command("node", filepath.Join(dir, "check.mjs"), server.URL+"/x.wacz")
-			viewer.Stdin = &asked
-			var said bytes.Buffer
-			viewer.Stderr = &said
-			out, err := viewer.Output()
-			if err != nil {
-				t.Errorf("%v: %s%.3000s", err, out, said.String()[max(0, said.Len()-3000):])
-			}
-			t.Logf("%s", out)
+			askViewer(t, data, "x.wacz", &asked)
 		})
 	}
+}
+
+// needsViewer fails in CI, and leaves the test out elsewhere, when the viewer is not there.
+func needsViewer(t *testing.T) {
+	t.Helper()
+	_, err := os.Stat(filepath.Join("wabac", "node_modules", "@webrecorder", "wabac"))
+	if err == nil {
+		_, err = exec.LookPath("node")
+	}
+	switch {
+	case err == nil:
+	case os.Getenv("CI") != "":
+		t.Fatalf("this test needs node and its packages (make deps), and CI is set: a missing dependency is a failure: %v", err)
+	default:
+		t.Skipf("needs node and its packages: make deps installs them: %v", err)
+	}
+}
+
+// askViewer has the viewer open a file of a folder and look for what is asked (check.mjs).
+func askViewer(t *testing.T, dir, file string, asked io.Reader) {
+	t.Helper()
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer server.Close()
+	viewer := exec.Command("node", filepath.Join("wabac", "check.mjs"), server.URL+"/"+file)
+	viewer.Stdin = asked
+	var said bytes.Buffer
+	viewer.Stderr = &said
+	out, err := viewer.Output()
+	if err != nil {
+		t.Errorf("%v: %s%s", err, out, said.String()[max(0, said.Len()-3000):])
+	}
+	t.Logf("%s: %s", file, out)
+}
+
+// TestViewerShowsPage: of a page that a browser has shown, the engine of ReplayWeb.page shows the HTML
+// when it opens the WARC file itself; the picture has a name of its own.
+func TestViewerShowsPage(t *testing.T) {
+	needsViewer(t)
+	t.Parallel()
+	dir := t.TempDir()
+	a, err := archive.Open(dir, archive.Options{Node: "0123456789abcdef", Name: "n1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked bytes.Buffer
+	lines := json.NewEncoder(&asked)
+	lines.SetEscapeHTML(false)
+	for i, url := range []string{"http://a.test/", "http://a.test/X?b=2&a=1", "https://a.test/(x)/", "http://a.test/%7Ey", "http://[::1]:81/"} {
+		at := time.Date(2026, 1, 2, 3, 4, 10*i, 0, time.UTC)
+		c := crawl.Capture{
+			FetchedAt: at, Status: 200, ContentType: "text/html", Body: []byte("<p>answer"),
+			ResponseHead: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"),
+			Resources: []crawl.Resource{
+				{At: at.Add(2 * time.Second), ContentType: "text/html; charset=utf-8", Body: []byte("<p>shown")},
+				{At: at.Add(2 * time.Second), ContentType: "image/png", Body: []byte("\x89PNG picture")},
+			},
+		}
+		if err := c.URL.UnmarshalText([]byte(url)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Put(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		for _, question := range [][]any{
+			{url, at.Format("20060102150405"), "<p>answer", false},
+			{url, at.Add(2 * time.Second).Format("20060102150405"), "<p>shown", false},
+			{"urn:view:" + url, at.Format("20060102150405"), "PNG picture", false},
+		} {
+			if err := lines.Encode(question); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	askViewer(t, dir, filepath.Base(files[0]), &asked)
 }
 
 // edges lists the URLs that stand first and last in the blocks of an index.

@@ -1,4 +1,4 @@
-// Asks wabac, the engine of ReplayWeb.page, for pages of a WACZ file: check.mjs ADDRESS reads one JSON
+// Asks wabac, the engine of ReplayWeb.page, for pages of a WACZ or WARC file: check.mjs ADDRESS reads one JSON
 // list [URL, time of its capture as yyyymmddhhmmss, text, fresh] a line, and fails when wabac shows
 // another text for one. With fresh it asks as the first question of a visit: wabac forgets what it has
 // read of the index. Everything runs in Node: its database is in memory.
@@ -19,7 +19,7 @@ if (!added) {
   throw new Error("wabac does not load the file");
 }
 const { store } = added;
-const [file] = Object.values(store.waczfiles);
+const [file] = Object.values(store.waczfiles ?? {}); // none in a WARC file
 
 let asked = 0;
 let missed = 0;
@@ -37,7 +37,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     const request = { method: "GET", mode: "navigate", destination, headers: new Headers(), referrer: "", url: "http://localhost/" };
     const wanted = new ArchiveRequest(url, request, { ts, mod: "mp_" });
     wanted.url = url;
-    const found = await store.getResource(wanted, "http://localhost/w/c/", { clientId: "" }, { pageId: file.hash });
+    const found = await store.getResource(wanted, "http://localhost/w/c/", { clientId: "" }, { pageId: file?.hash });
     const got = found ? (await found.getText()).text : "nothing";
     if (!got.includes(text)) {
       missed++;

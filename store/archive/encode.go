@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"crawlnode/crawl"
@@ -137,10 +138,23 @@ func (e *encoder) resource(c *crawl.Capture, r *crawl.Resource) error {
 		return err
 	}
 	e.begin("resource", id, r.At)
-	e.field("WARC-Target-URI", c.URL.String())
+	e.field("WARC-Target-URI", resourceURI(c, r))
 	e.field("WARC-Refers-To", e.responseID.String())
 	e.field("Content-Type", r.ContentType)
 	return e.end(r.Body, nil)
+}
+
+// ViewURI begins the target URI of a picture of a page, before the page's URL, as other crawlers with a
+// browser name it. A picture under the URL itself would be the page for whoever indexes the file.
+const ViewURI = "urn:view:"
+
+// resourceURI names a resource: another form of the page has the page's URL, a picture a name of its
+// own. Files of earlier releases have pictures under the page's URL.
+func resourceURI(c *crawl.Capture, r *crawl.Resource) string {
+	if strings.HasPrefix(r.ContentType, "image/") {
+		return ViewURI + c.URL.String()
+	}
+	return c.URL.String()
 }
 
 // response makes the first record of c.
