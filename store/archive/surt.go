@@ -12,11 +12,11 @@ import (
 )
 
 // Key is the key of a URL in an index: what pywb and the Wayback Machine look a URL up by, which is
-// surt(url) of the Python package surt with its defaults. Scheme, user and fragment do not count; the
-// host's labels stand in reverse order without "www", "www2" and the like; default ports go; escapes
-// are undone as often as there are any, and then made for what has to be escaped; path and query are
-// in lower case, without empty and dot segments, without a slash at the end and without the usual
-// session ids; the parameters are sorted.
+// surt(url) of the Python package surt with its defaults. Scheme, user and fragment do not count;
+// the host's labels stand in reverse order without "www", "www2" and the like; default ports go;
+// escapes are undone as often as there are any, and then made for what has to be escaped; path and
+// query are in lower case, without empty and dot segments, without a slash at the end and without
+// the usual session ids; the parameters are sorted.
 //
 //	https://www.Example.org:8080/A//b/?z=%61&a=2  ->  org,example:8080)/a/b?a=2&z=a
 //
