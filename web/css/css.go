@@ -12,7 +12,7 @@ const MaxRefs = 50_000
 
 // Ref is a reference in a style sheet.
 type Ref struct {
-	// Start and End enclose its token: url(...) whole, or the string of an @import.
+	// Start and End enclose its token: url(...) whole, or the string of an @import or image-set().
 	Start, End int
 	// Value is the reference, with its escapes replaced.
 	Value string
@@ -56,6 +56,9 @@ type scanner struct {
 	at   int
 	rule rule
 	refs []Ref
+	// open counts the parentheses that are open. imageSet is their number within an image-set(),
+	// whose strings are references (CSS Images 4, section 2.4); 0: in none.
+	open, imageSet int
 }
 
 // token passes one token, or as much as has no meaning here.
@@ -70,7 +73,8 @@ func (s *scanner) token() {
 		s.at += 2 + end + 2
 	case c == '"' || c == '\'':
 		start := s.at
-		if value, whole := s.quoted(); whole && s.rule == importRule {
+		value, whole := s.quoted()
+		if whole && (s.rule == importRule || s.imageSet > 0 && s.open == s.imageSet) {
 			s.found(start, value)
 		}
 	case c == '@':
@@ -85,12 +89,31 @@ func (s *scanner) token() {
 		}
 	case c == ';' || c == '{' || c == '}':
 		s.rule = noRule
+		s.open, s.imageSet = 0, 0 // what is open was never closed
+		s.at++
+	case c == '(':
+		s.open++
+		s.at++
+	case c == ')':
+		if s.open == s.imageSet {
+			s.imageSet = 0
+		}
+		s.open = max(s.open-1, 0)
 		s.at++
 	case isIdent(c) || c == '\\':
 		start := s.at
-		if name := s.ident(); bytes.EqualFold(name, []byte("url")) && s.at < len(s.text) && s.text[s.at] == '(' {
+		name := s.ident()
+		switch {
+		case s.at >= len(s.text) || s.text[s.at] != '(':
+		case bytes.EqualFold(name, []byte("url")):
 			s.at++
 			s.url(start)
+		case bytes.EqualFold(name, []byte("image-set")), bytes.EqualFold(name, []byte("-webkit-image-set")):
+			s.at++
+			s.open++
+			if s.imageSet == 0 {
+				s.imageSet = s.open
+			}
 		}
 	default:
 		s.at++

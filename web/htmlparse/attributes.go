@@ -19,6 +19,8 @@ const (
 	attrXlink
 	attrSrc
 	attrSrcset
+	attrImageSrcset
+	attrSrcdoc
 	attrDataSrc
 	attrDataSrcset
 	attrData
@@ -84,6 +86,10 @@ func attrOf(key []byte) attr {
 		return attrSrc
 	case "srcset":
 		return attrSrcset
+	case "imagesrcset":
+		return attrImageSrcset
+	case "srcdoc":
+		return attrSrcdoc
 	case "data-src":
 		return attrDataSrc
 	case "data-srcset":

@@ -34,6 +34,7 @@ type parser struct {
 	attrs         attributes
 	refs          refs
 	urls          urlnorm.Packer
+	srcdocs       int    // documents of frames, written in an attribute, that the parser is within
 	anchors       bool   // texts of links are requested
 	inAnchor      bool   // the next text belongs to a link
 	anchorAt      int    // its place in doc.Links
@@ -56,7 +57,7 @@ func (p *parser) run() {
 			if p.inAnchor {
 				p.anchorText(p.scan.text())
 			}
-			if !p.noscript {
+			if !p.noscript && p.srcdocs == 0 {
 				p.text(p.scan.text())
 			}
 		case startTag:

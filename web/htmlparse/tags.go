@@ -109,7 +109,7 @@ func (p *parser) inertTag() {
 // title takes the page's title. A drawing may have its own, which is ignored.
 func (p *parser) title() {
 	content := p.rawContent()
-	if p.doc.Title == "" && p.foreign == 0 {
+	if p.doc.Title == "" && p.foreign == 0 && p.srcdocs == 0 {
 		const widest = 8 // bytes of the page for one of the title, as far as we care
 		p.doc.Title = clean(unescape(content[:min(len(content), widest*maxTitle)], false), maxTitle)
 	}
@@ -156,8 +156,34 @@ func (p *parser) frame(tag string) bool {
 	if !p.attrs.read(&p.scan) {
 		return false
 	}
+	if doc := p.attrs.get(attrSrcdoc); doc != nil && tag == "iframe" {
+		p.srcdoc(doc)
+		return true
+	}
 	p.embedded(tag, p.attrs.get(attrSrc))
 	return true
+}
+
+// maxSrcdocs is how deep documents may be nested in attributes. Each level is unescaped anew.
+const maxSrcdocs = 4
+
+// srcdoc takes the document that a frame shows in place of an address (HTML Standard, section 4.8.5).
+// Its links and parts are those of the page, with the page's base unless it has its own. It has no
+// part in the text, the title and the directives of the page.
+func (p *parser) srcdoc(page []byte) {
+	if p.srcdocs == maxSrcdocs {
+		return
+	}
+	p.endAnchor()
+	outer := *p
+	p.srcdocs++
+	p.scan = scanner{page: page}
+	p.baseSeen, p.noscript, p.foreign, p.inert = false, false, 0, 0
+	p.run()
+	p.srcdocs--
+	p.scan, p.space = outer.scan, outer.space
+	p.baseSeen, p.noscript, p.foreign, p.inert = outer.baseSeen, outer.noscript, outer.foreign, outer.inert
+	p.lateBase, p.doc.Base = outer.lateBase, outer.doc.Base
 }
 
 // media takes the elements that embed something, and reports whether the tag is
@@ -173,11 +199,19 @@ func (p *parser) media(tag string) bool {
 	}
 	p.embedded(tag, a.get(attrSrc))
 	switch tag {
+	case "script":
+		if p.foreign > 0 && a.get(attrSrc) == nil { // SVG 2, section 16.1
+			ref := a.get(attrHref)
+			if ref == nil {
+				ref = a.get(attrXlink)
+			}
+			p.embedded(tag, ref)
+		}
 	case "img", "source":
-		p.srcset(tag, a.get(attrSrcset))
+		p.srcset(tag, "", a.get(attrSrcset))
 		// Scripts that load images lazily keep their addresses here.
 		p.embedded(tag, a.get(attrDataSrc))
-		p.srcset(tag, a.get(attrDataSrcset))
+		p.srcset(tag, "", a.get(attrDataSrcset))
 	case "video":
 		p.embedded(tag, a.get(attrPoster))
 	}
@@ -202,7 +236,13 @@ func (p *parser) input() {
 func (p *parser) link() {
 	whole := p.attrs.read(&p.scan)
 	rel := relString(p.attrs.get(attrRel))
-	if !whole || len(p.attrs.get(attrHref)) == 0 || strings.TrimSpace(rel) == "" {
+	if !whole || strings.TrimSpace(rel) == "" {
+		return
+	}
+	if hasToken(rel, "preload") {
+		p.srcset("link", rel, p.attrs.get(attrImageSrcset))
+	}
+	if len(p.attrs.get(attrHref)) == 0 {
 		return
 	}
 	for _, none := range [...]string{"pingback", "dns-prefetch", "preconnect"} {
@@ -215,7 +255,7 @@ func (p *parser) link() {
 	if len(p.doc.Links) > before {
 		p.doc.Links[before].Feed = hasToken(rel, "alternate") && isFeed(p.attrs.get(attrType))
 	}
-	if p.doc.Canonical == "" && hasToken(rel, "canonical") && len(p.doc.Links) > before {
+	if p.doc.Canonical == "" && p.srcdocs == 0 && hasToken(rel, "canonical") && len(p.doc.Links) > before {
 		p.doc.Canonical = p.doc.Links[before].URL.String()
 	}
 }
@@ -241,7 +281,7 @@ func (p *parser) base() {
 }
 
 func (p *parser) html() {
-	if p.attrs.read(&p.scan) && p.doc.Lang == "" {
+	if p.attrs.read(&p.scan) && p.doc.Lang == "" && p.srcdocs == 0 {
 		p.doc.Lang = clean(p.attrs.get(attrLang), maxLang)
 	}
 }
@@ -253,9 +293,15 @@ func (p *parser) meta() {
 	}
 	switch {
 	case equalFold(a.get(attrHTTPEquiv), "refresh"):
-		if ref := refreshURL(a.get(attrContent)); len(ref) > 0 && !p.noscript {
+		ref := refreshURL(a.get(attrContent))
+		switch {
+		case len(ref) == 0, p.noscript:
+		case p.srcdocs > 0: // it moves the frame
+			p.ref("iframe", "refresh", ref)
+		default:
 			p.ref("meta", "refresh", ref)
 		}
+	case p.srcdocs > 0: // the rest is said of another document
 	case equalFold(a.get(attrHTTPEquiv), "content-language"):
 		if p.doc.Lang == "" {
 			p.doc.Lang = clean(a.get(attrContent), maxLang)

@@ -11,7 +11,7 @@ const spaces = " \t\r\n\f"
 // srcset records the images of a srcset attribute (HTML Standard, section
 // 4.8.4.2.1): addresses with descriptors, separated by commas, where an address
 // may have commas in it and a descriptor parentheses.
-func (p *parser) srcset(tag string, set []byte) {
+func (p *parser) srcset(tag, rel string, set []byte) {
 	for {
 		set = bytes.TrimLeft(set, spaces+",")
 		if len(set) == 0 {
@@ -28,7 +28,7 @@ func (p *parser) srcset(tag string, set []byte) {
 		} else {
 			set = behindDescriptors(set)
 		}
-		p.ref(tag, "", ref)
+		p.ref(tag, rel, ref)
 	}
 }
 

@@ -25,10 +25,12 @@ const (
 	maxOpenRequests = 32  // of a page at one time
 	maxBytes        = 64 << 20
 
-	maxDOM    = 16 << 20 // characters
-	maxText   = 4 << 20
-	maxLinks  = 50_000
-	maxURL    = 8 << 10
-	maxTitle  = 4 << 10
-	maxRoutes = 1_000
+	// maxShadows is how many open shadow roots are read.
+	maxShadows = 10_000
+	maxDOM     = 16 << 20 // characters
+	maxText    = 4 << 20
+	maxLinks   = 50_000
+	maxURL     = 8 << 10
+	maxTitle   = 4 << 10
+	maxRoutes  = 1_000
 )

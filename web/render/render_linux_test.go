@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -75,6 +76,7 @@ func htmlPage(body string) Page {
 func TestPages(t *testing.T) {
 	p := newPool(t, Config{Timeout: patience, Tabs: 2})
 	t.Run("scripts", func(t *testing.T) { scriptsMakeThePage(t, p) })
+	t.Run("shadow roots", func(t *testing.T) { shadowRootsAreRead(t, p) })
 	t.Run("cleared", func(t *testing.T) { tabIsCleared(t, p) })
 	t.Run("origins", func(t *testing.T) { tabsAreOfOneOrigin(t, p) })
 }
@@ -102,6 +104,45 @@ func scriptsMakeThePage(t *testing.T, p *Pool) {
 	for _, url := range s.asked {
 		if url == page.URL {
 			t.Error("the browser has fetched the page again")
+		}
+	}
+}
+
+// shadowRootsAreRead has components as web pages are made of: their content is in the text, the links and
+// the DOM once, wherever their roots are; that of closed ones is nowhere, as no script can read it.
+func shadowRootsAreRead(t *testing.T, p *Pool) {
+	page := htmlPage(`<html lang=de class="a b"><body><p>light</p><x-a id=a><b slot=s>slotted</b></x-a><x-c id=c></x-c><x-d id=d></x-d>
+<x-e><template shadowrootmode=open><p>declared</p><a href=/declared>d</a></template></x-e>
+<script>
+const root = (e, mode, html) => { const r = e.attachShadow({ mode }); r.innerHTML = html; return r };
+const a = root(document.getElementById("a"), "open", "<style>p{color:red}</style><p>outer &amp; shown</p><slot name=s></slot><a href='/outer'>o</a><x-b></x-b><img src=/i.png>");
+root(a.querySelector("x-b"), "open", "<p>inner</p><a href='/inner'>i</a>");
+root(document.getElementById("c"), "closed", "<p>secret</p><a href='/closed'>c</a>");
+root(document.getElementById("d"), "open", "<p hidden>unseen</p>bare words<area href='/area'>");
+</script></body></html>`)
+	r, err := p.Render(t.Context(), page, &site{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"light", "slotted", "outer & shown", "inner", "declared", "bare words"} {
+		if strings.Count(r.Text, word) != 1 {
+			t.Errorf("the text has %q %d times: %q", word, strings.Count(r.Text, word), r.Text)
+		}
+	}
+	if strings.Contains(r.Text, "secret") || strings.Contains(r.Text, "unseen") {
+		t.Errorf("the text has what nobody sees: %q", r.Text)
+	}
+	want := "https://site.test/outer https://site.test/declared https://site.test/area https://site.test/inner"
+	got := slices.Sorted(slices.Values(r.Links))
+	if !slices.Equal(got, slices.Sorted(slices.Values(strings.Fields(want)))) {
+		t.Errorf("links are %q", got)
+	}
+	if strings.Count(r.DOM, `<template shadowrootmode="open">`) != 4 || !strings.HasPrefix(r.DOM, `<!DOCTYPE html><html lang="de" class="a b"><head>`) || !strings.HasSuffix(r.DOM, "</body></html>") {
+		t.Errorf("the DOM is %s", r.DOM)
+	}
+	for _, part := range []string{`href="/inner"`, `href="/declared"`, `src="/i.png"`} {
+		if strings.Count(r.DOM, part) != 1 {
+			t.Errorf("the DOM has %q %d times", part, strings.Count(r.DOM, part))
 		}
 	}
 }

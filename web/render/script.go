@@ -60,18 +60,37 @@ const scrollScript = `(() => {
 // still written there comes before this, in the same process.
 const clearScript = `(() => { for (const name of ["sessionStorage", "localStorage"]) try { window[name].clear() } catch (e) {} window.name = ""; return true })()`
 
-// readScript reads the page as JSON.
+// readScript reads the page as JSON. Open shadow roots are part of it: their links and text count, and
+// the DOM has them as declarative ones, in template elements.
 var readScript = fmt.Sprintf(`(() => {
   let cut = false;
   const part = (s, n) => { s = String(s || ""); if (s.length > n) { cut = true; s = s.slice(0, n) } return s.toWellFormed() };
+  const roots = [document];
+  for (let i = 0; i < roots.length && i <= %[6]d; i++) {
+    for (const e of roots[i].querySelectorAll("*")) if (e.shadowRoot) roots.push(e.shadowRoot);
+  }
+  if (roots.length > %[6]d + 1) { cut = true; roots.length = %[6]d + 1 }
+  const shadows = roots.slice(1);
   const links = [];
-  for (const a of document.querySelectorAll("a[href],area[href]")) {
+  for (const at of roots) for (const a of at.querySelectorAll("a[href],area[href]")) {
     if (links.length >= %[1]d) { cut = true; break }
     const u = a.href;
     if (typeof u === "string" && u.length <= %[2]d && /^https?:/.test(u)) links.push(u.toWellFormed()); 
   }
   const c = document.querySelector("link[rel~=canonical][href]");
   const root = document.documentElement;
-  return { DOM: "<!DOCTYPE html>" + part(root ? root.outerHTML : "", %[3]d), Text: part(document.body ? document.body.innerText : "", %[4]d),
+  let dom = root ? root.outerHTML : "", text = document.body ? document.body.innerText : "";
+  if (shadows.length > 0 && root.getHTML) {
+    const empty = root.cloneNode(false).outerHTML, end = empty.lastIndexOf("</");
+    dom = empty.slice(0, end) + root.getHTML({ shadowRoots: shadows }) + empty.slice(end);
+  }
+  // The innerText of an element that is not shown is its text all the same. One without a box of its own may be shown.
+  const shown = e => e.checkVisibility() || getComputedStyle(e).display === "contents" && !["SCRIPT", "STYLE"].includes(e.tagName);
+  for (const at of shadows) for (const e of at.childNodes) {
+    if (text.length > %[4]d) break;
+    const words = e.nodeType === Node.TEXT_NODE ? (at.host.checkVisibility() ? e.data.trim() : "") : e.innerText && shown(e) ? e.innerText : "";
+    if (words) text += "\n" + words;
+  }
+  return { DOM: "<!DOCTYPE html>" + part(dom, %[3]d), Text: part(text, %[4]d),
     Title: part(document.title, %[5]d), Canonical: c ? part(c.href, %[2]d) : "", Links: links, Cut: cut };
-})()`, maxLinks, maxURL, maxDOM, maxText, maxTitle)
+})()`, maxLinks, maxURL, maxDOM, maxText, maxTitle, maxShadows)

@@ -19,12 +19,18 @@ func Parts(page []byte, doc *htmlparse.Document) []urlnorm.URL {
 		return nil
 	}
 	c := collector{doc: doc}
+	c.page(page)
+	return c.found
+}
+
+// page takes the parts of a document: the page, or one in an attribute of it.
+func (c *collector) page(page []byte) {
 	inStyle := false
 	z := html.NewTokenizer(bytes.NewReader(page))
 	for len(c.found) < htmlparse.MaxLinks {
 		switch z.Next() {
 		case html.ErrorToken:
-			return c.found
+			return
 		case html.TextToken:
 			if inStyle {
 				c.sheet(z.Raw())
@@ -41,13 +47,16 @@ func Parts(page []byte, doc *htmlparse.Document) []urlnorm.URL {
 			inStyle = false
 		}
 	}
-	return c.found
 }
+
+// maxSrcdocs is how deep documents in attributes are read.
+const maxSrcdocs = 4
 
 // collector collects references.
 type collector struct {
-	doc   *htmlparse.Document
-	found []urlnorm.URL
+	doc     *htmlparse.Document
+	found   []urlnorm.URL
+	srcdocs int // documents in attributes that are open
 }
 
 func (c *collector) tag(name string, raw []byte) {
@@ -58,6 +67,10 @@ func (c *collector) tag(name string, raw []byte) {
 		switch k := kindOf(name, a.name); {
 		case k == style:
 			c.sheet(unescape(raw[a.value:a.end]))
+		case name == "iframe" && a.name == "srcdoc" && c.srcdocs < maxSrcdocs:
+			c.srcdocs++
+			c.page(unescape(raw[a.value:a.end]))
+			c.srcdocs--
 		case a.name == "background" && k == address,
 			(name == "use" || name == "image" || name == "feimage") && (a.name == "href" || a.name == "xlink:href"):
 			c.ref(unescape(raw[a.value:a.end]))

@@ -163,13 +163,14 @@ func TestParts(t *testing.T) {
 	at := mustURL(t, "http://example.org/a/page")
 	page := `<base href=/b/><style>@import "1.css"; a{b:url(2.png)}</style><p style="background:url(3.png)"><a href=no><img src=no>
 		<svg><image xlink:href=4.png /><use href="5.svg#x"/><use href="#own"/></svg><noscript><style>a{b:url(6.png)}</style></noscript><table background=7.png><script>url(no)</script>
-		<p style="background:url(data:,x)"><!-- <style>a{b:url(no)}</style> --><p style>url(no)`
+		<p style="background:url(data:,x)"><!-- <style>a{b:url(no)}</style> -->
+		<iframe srcdoc="<p style='b:url(8.png)'><style>a{b:image-set(&quot;9.png&quot; 1x)}</style><iframe srcdoc='&lt;style>a{b:url(10.png)}'>"></iframe><p style>url(no)`
 	doc := htmlparse.Parse([]byte(page), "text/html", at)
 	var got []string
 	for _, u := range Parts([]byte(page), &doc) {
 		got = append(got, u.PathQuery())
 	}
-	if want := "/b/1.css /b/2.png /b/3.png /b/4.png /b/5.svg /b/6.png /b/7.png"; strings.Join(got, " ") != want {
+	if want := "/b/1.css /b/2.png /b/3.png /b/4.png /b/5.svg /b/6.png /b/7.png /b/8.png /b/9.png /b/10.png"; strings.Join(got, " ") != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
