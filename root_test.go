@@ -120,7 +120,7 @@ var table = []rule{
 		"a leaf: it computes scores",
 	},
 	{
-		[]string{"store/search/query"}, []string{"store/search/analyse"},
+		[]string{"store/search/query"}, []string{"store/search/analyse", "web/urlnorm"},
 		"pure: it reads questions",
 	},
 	{

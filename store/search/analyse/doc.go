@@ -3,7 +3,8 @@
 //	text ─ Scanner ─► words ─ Stemmer.Stem ─► stems ─ Term ─► terms of the index
 //
 // A Scanner finds the words: runs of letters and digits, in lower case and without accents, as
-// bytes of UTF-8. Scripts that write no spaces (Han, Kana, Hangul, Thai, Lao, Khmer, Burmese) give
+// bytes of UTF-8. Characters that are not seen, such as soft hyphens and joiners, do not end a word,
+// but a zero width space does. Scripts that write no spaces (Han, Kana, Hangul, Thai, Lao, Khmer, Burmese) give
 // overlapping pairs of characters. What joins words in names (a_b, a.b, a-b) separates them here; a
 // question with such a name has the same parts, near each other.
 //

@@ -66,14 +66,15 @@ func (s *Scanner) Next() bool {
 // pair takes the characters at s.at, r of n bytes, and the one after it. It is false for
 // the last character of a run, which the pair before it has taken.
 func (s *Scanner) pair(r rune, n int) bool {
-	next, m := utf8.DecodeRuneInString(s.text[s.at+n:])
+	gap := invisible(s.text[s.at+n:])
+	next, m := utf8.DecodeRuneInString(s.text[s.at+n+gap:])
 	if m == 0 || !unspaced(next) {
-		m = 0
+		gap, m = 0, 0
 	}
 	inRun := s.run
 	s.run = m > 0
-	s.start, s.end = s.at, s.at+n+m
-	s.at += n
+	s.start, s.end = s.at, s.at+n+gap+m
+	s.at += n + gap
 	if m == 0 && inRun {
 		return false
 	}
@@ -99,9 +100,13 @@ func (s *Scanner) spaced() bool {
 			letters++
 			continue
 		}
-		r, n := utf8.DecodeRuneInString(s.text[s.at:])
+		gap := invisible(s.text[s.at:])
+		r, n := utf8.DecodeRuneInString(s.text[s.at+gap:])
 		if unspaced(r) || !wordRune(r) {
 			break
+		}
+		if s.at += gap; gap > 0 {
+			continue
 		}
 		s.word = appendFolded(s.word, r)
 		s.at += n
@@ -170,6 +175,21 @@ func (s *Scanner) apostrophe(letters int) bool {
 	}
 	next, _ := utf8.DecodeRuneInString(rest[n:])
 	return letters <= 2 && wordRune(next)
+}
+
+// invisible is the length of the characters at the beginning of s that are part of the word around
+// them and not seen: the soft hyphen, joiners and non-joiners, marks of direction (Unicode Standard
+// Annex 29, rule WB4: characters of the category Format). A zero width space is none of them: words
+// end there.
+func invisible(s string) (length int) {
+	for length < len(s) && s[length] >= utf8.RuneSelf {
+		r, n := utf8.DecodeRuneInString(s[length:])
+		if r == 0x200B || !unicode.Is(unicode.Cf, r) {
+			break
+		}
+		length += n
+	}
+	return length
 }
 
 func alnum(c byte) bool {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"crawlnode/store/search/analyse"
+	"crawlnode/web/urlnorm"
 )
 
 // Parse reads a text.
@@ -140,7 +141,7 @@ func (p *parser) condition(name, value string, not bool) bool {
 	case "host", "site":
 		value = strings.TrimPrefix(strings.TrimPrefix(value, "https://"), "http://")
 		value, _, _ = strings.Cut(value, "/")
-		value = strings.Trim(strings.TrimPrefix(value, "*."), ".")
+		value = ascii(strings.Trim(strings.TrimPrefix(value, "*."), "."))
 	}
 	if value == "" || len(value) > 253 || strings.ContainsFunc(value, unicode.IsSpace) {
 		return false
@@ -154,6 +155,17 @@ func (p *parser) condition(name, value string, not bool) bool {
 		p.q.Filters = append(p.q.Filters, f)
 	}
 	return true
+}
+
+// ascii is a host name as URLs have it: names in other scripts in Punycode.
+func ascii(host string) string {
+	if strings.IndexFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 || strings.ContainsAny(host, `@?#\`) {
+		return host
+	}
+	if u, err := urlnorm.Parse("http://" + host + "/"); err == nil {
+		return u.Host()
+	}
+	return host
 }
 
 func date(s string) (time.Time, bool) {
