@@ -36,5 +36,7 @@
 //	prefix:START     the beginning of a URL, with or without its scheme, or, if
 //	                 it begins with '/', of path and query
 //
+// A host or prefix that no URL can match, such as "prefix:http:", is an error.
+//
 // The package has no state and does no I/O. An Index has its own state and lock.
 package scope

@@ -138,7 +138,11 @@ func compilePrefix(text string) (pattern, error) {
 		}
 		start := u.PathQuery()
 		return pattern{match: func(u urlnorm.URL) bool { return strings.HasPrefix(u.PathQuery(), start) }}, nil
-	case strings.Contains(text, "://"):
+	}
+	if err := namesHost(text); err != nil {
+		return pattern{}, err
+	}
+	if afterScheme(text) != text {
 		u, err := urlnorm.Parse(text)
 		if err != nil {
 			return pattern{}, err
@@ -152,6 +156,34 @@ func compilePrefix(text string) (pattern, error) {
 	}
 	start := withoutScheme(u)
 	return pattern{match: func(u urlnorm.URL) bool { return strings.HasPrefix(withoutScheme(u), start) }}, nil
+}
+
+// namesHost checks that a prefix begins with a whole host name, so that it can match a URL: parsers of
+// URLs take "http:" for a host of that name, and "*.example.org" too.
+func namesHost(text string) error {
+	host := afterScheme(text)
+	if end := strings.IndexAny(host, "/?#\\"); end >= 0 {
+		host = host[:end]
+	}
+	name, port, hasPort := strings.Cut(host, ":")
+	switch {
+	case strings.Contains(host, "*"):
+		return errors.New("a '*' has no meaning in a prefix: use host:*.example.org for all hosts below a name, or glob:")
+	case host == "", strings.HasPrefix(host, "."):
+		return errors.New("there is no host: write prefix:example.org/path, or prefix:/path for all hosts")
+	case hasPort && port == "", !hasPort && (strings.EqualFold(name, "http") || strings.EqualFold(name, "https")):
+		return fmt.Errorf("%q is no host: write prefix:https://example.org/, or regex:^https: for all URLs of a scheme", host)
+	}
+	return nil
+}
+
+// afterScheme returns what stands behind the scheme of a URL, if it has one. The path may have
+// another URL in it.
+func afterScheme(text string) string {
+	if before, after, ok := strings.Cut(text, "://"); ok && !strings.ContainsAny(before, "/?#") {
+		return after
+	}
+	return text
 }
 
 // withoutScheme returns host, port, path and query.

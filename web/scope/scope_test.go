@@ -393,3 +393,29 @@ func BenchmarkJudge(b *testing.B) {
 		})
 	}
 }
+
+// TestUselessPrefixes has prefixes that match no URL, or not what they say, beside their like that do.
+func TestUselessPrefixes(t *testing.T) {
+	t.Parallel()
+	for text, ok := range map[string]bool{
+		"prefix:http:": false, "prefix:https:": false, "prefix:HTTP:": false, "prefix:http": false, "prefix:https": false,
+		"prefix:http:/": false, "prefix:http:/example.org": false, "prefix:http://": false, "prefix:https:///x": false,
+		"prefix:mailto:": false, "prefix:example.org:": false, "prefix:example.org:/x": false, "prefix:http://example.org:/x": false,
+		"prefix:*.example.org": false, "prefix:http://*.example.org/": false, "prefix:.example.org": false, "prefix:https:example.org": false,
+		"prefix:?x": false, "prefix:http:?": false, "prefix::80/": false,
+		"host:http:": false, "host:http://example.org": false, "host:example.org/": false, "host:*": false, "host:a b": false,
+		"glob:": false, "regex:(": false,
+		"prefix:http.example.org": true, "prefix:https://example.org": true, "prefix:http:8080/x": true, "prefix:example.org:8080/": true,
+		"prefix:localhost": true, "prefix:[::1]/": true, "prefix:http://[::1]:80/x": true, "prefix:/": true, "prefix:/x*y": true, "prefix:example.org/a*b": true,
+		"prefix:example.org/http://x": true, "prefix:example.org/x:": true, "regex:^http:": true, "host:http": true,
+	} {
+		if _, err := ParsePattern(text); (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
+		}
+		for _, o := range []Options{{Include: []string{text}}, {Exclude: []string{text}}} {
+			if _, err := Compile(o); (err == nil) != ok {
+				t.Errorf("%s as part of %+v: %v", text, o, err)
+			}
+		}
+	}
+}
