@@ -27,8 +27,8 @@ func TestOrdersToALoneNode(t *testing.T) {
 	if err := n.ForgetMember(ctx, "nobody"); !errors.Is(err, crawl.ErrUnknownNode) {
 		t.Errorf("forget of nobody: %v", err)
 	}
-	if _, err := n.ControlCrawl(ctx, crawl.ActionPause); !errors.Is(err, crawl.ErrRefused) {
-		t.Errorf("pause of an idle crawl: %v", err)
+	if _, err := n.ControlCrawl(ctx, crawl.ActionResume); !errors.Is(err, crawl.ErrRefused) {
+		t.Errorf("resume of an idle crawl: %v", err)
 	}
 	if err := n.spread.StartEverywhere(ctx); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ func TestActions(t *testing.T) {
 		state, action string
 		want          string // the state afterwards; "" stays; "refused"
 	}{
-		{crawl.CrawlIdle, crawl.ActionPause, "refused"},
+		{crawl.CrawlIdle, crawl.ActionPause, crawl.CrawlPaused},
 		{crawl.CrawlIdle, crawl.ActionResume, "refused"},
 		{crawl.CrawlIdle, crawl.ActionStop, "refused"},
 		{crawl.CrawlRunning, crawl.ActionPause, crawl.CrawlPaused},
@@ -32,8 +32,11 @@ func TestActions(t *testing.T) {
 		{crawl.CrawlRunning, "explode", "refused"},
 	} {
 		d := &Document{Version: 7, By: "a", State: c.state}
+		since := noon.Add(-time.Minute)
+		if c.state != crawl.CrawlIdle {
+			d.Started = &since
+		}
 		if c.state == crawl.CrawlRunning {
-			since := noon.Add(-time.Minute)
 			d.RunSince = &since
 		}
 		next, err := d.Act(c.action, "b", noon)
@@ -54,6 +57,43 @@ func TestActions(t *testing.T) {
 		for _, a := range AllowedActions(c.state) { // every listed action is possible
 			if a == c.action && err != nil {
 				t.Errorf("%s is offered when %s", a, c.state)
+			}
+		}
+	}
+}
+
+// TestPausedBeforeFirstSeed pauses a crawl that has no seed yet, in each order of what can come next.
+func TestPausedBeforeFirstSeed(t *testing.T) {
+	t.Parallel()
+	const seeds = "seeds"
+	for _, c := range []struct{ steps, states []string }{
+		{[]string{crawl.ActionPause, seeds, crawl.ActionResume}, []string{crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlRunning}},
+		{[]string{crawl.ActionPause, crawl.ActionResume, seeds}, []string{crawl.CrawlPaused, crawl.CrawlIdle, crawl.CrawlRunning}},
+		{[]string{crawl.ActionPause, crawl.ActionResume, crawl.ActionPause, seeds}, []string{crawl.CrawlPaused, crawl.CrawlIdle, crawl.CrawlPaused, crawl.CrawlPaused}},
+		{[]string{crawl.ActionPause, crawl.ActionPause, seeds, seeds, crawl.ActionResume}, []string{crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlRunning}},
+		{[]string{crawl.ActionPause, crawl.ActionStop, seeds}, []string{crawl.CrawlPaused, crawl.CrawlFinished, crawl.CrawlRunning}},
+		{[]string{seeds, crawl.ActionPause, seeds, crawl.ActionResume}, []string{crawl.CrawlRunning, crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlRunning}},
+	} {
+		d := &Document{State: crawl.CrawlIdle}
+		for i, step := range c.steps {
+			var next *Document
+			var err error
+			if step == seeds {
+				next = d.Seeded("b", noon)
+			} else {
+				next, err = d.Act(step, "b", noon)
+			}
+			if next != nil {
+				if !next.NewerThan(d) {
+					t.Errorf("%v: step %d is not newer", c.steps, i)
+				}
+				d = next
+			}
+			if d.State != c.states[i] || err != nil {
+				t.Errorf("%v: after step %d %s, %v; want %s", c.steps, i, d.State, err, c.states[i])
+			}
+			if started := d.Started != nil; d.State == crawl.CrawlRunning && !started || d.State == crawl.CrawlIdle && started {
+				t.Errorf("%v: after step %d %s, started %v", c.steps, i, d.State, started)
 			}
 		}
 	}

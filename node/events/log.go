@@ -162,6 +162,8 @@ func documentEvents(before, after *crawldoc.Document) []crawl.Event {
 		} else {
 			add(crawl.EventStarted, "the crawl runs", map[string]any{"before": before.State})
 		}
+	case crawl.CrawlIdle:
+		add(crawl.EventResumed, "the crawl is not paused any more; it starts with its first seed", map[string]any{})
 	case crawl.CrawlPaused:
 		add(crawl.EventPaused, "the crawl was paused", map[string]any{})
 	case crawl.CrawlFinished:

@@ -186,24 +186,25 @@ func (s *Spreader) untold(ctx context.Context) []string {
 	return s.awaitAll(ctx)
 }
 
-// Start sets an idle or finished crawl running here; Run sends that to the members.
+// Start takes into the document, here, that seeds were added: an idle or finished crawl runs. Run
+// sends that to the members.
 func (s *Spreader) Start() (changed bool, err error) {
 	doc, err := s.o.Document.Change(func(d *crawldoc.Document) *crawldoc.Document {
-		if d.State != crawl.CrawlIdle && d.State != crawl.CrawlFinished {
-			return nil
-		}
-		return d.Enter(crawl.CrawlRunning, "", s.o.Self, time.Now())
+		return d.Seeded(s.o.Self, time.Now())
 	})
 	if err != nil || doc == nil {
 		return false, err
 	}
-	s.o.Logger.Info("the crawl runs")
+	if doc.State == crawl.CrawlPaused {
+		s.o.Logger.Info("seeds were added; the crawl is paused")
+	} else {
+		s.o.Logger.Info("the crawl runs")
+	}
 	s.o.Changed()
 	return true, nil
 }
 
-// StartEverywhere sets an idle or finished crawl running, and waits until more than half
-// of the members have the document.
+// StartEverywhere is Start, and waits until more than half of the members have the document.
 func (s *Spreader) StartEverywhere(ctx context.Context) error {
 	changed, err := s.Start()
 	if err != nil || !changed {

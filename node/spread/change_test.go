@@ -136,8 +136,8 @@ func TestChangesOfOneVersion(t *testing.T) {
 	if again, err := change(3, ""); err != nil || again.Version != r.Version || n.changed.Load() != 1 {
 		t.Errorf("the same change again: %+v, %v", again, err)
 	}
-	if _, err := n.Control(t.Context(), crawl.ActionPause); err == nil {
-		t.Error("an idle crawl was paused")
+	if _, err := n.Control(t.Context(), crawl.ActionResume); err == nil {
+		t.Error("an idle crawl was resumed")
 	}
 	late := errors.New("not yet")
 	n.o.Ready = func() error { return late }

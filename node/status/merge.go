@@ -267,6 +267,9 @@ func fillCrawl(s *crawl.Status, p *Picture) {
 		c.Message = revisitText(p)
 	case crawl.CrawlPaused:
 		c.Message = "the crawl was paused"
+		if d.Started == nil {
+			c.Message += " before its first seed"
+		}
 	case crawl.CrawlFinished:
 		c.Message = "the crawl has ended: " + d.Reason
 	}
