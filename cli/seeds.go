@@ -114,9 +114,7 @@ func (v *seedsAddVerb) Run(ctx context.Context, env *Env) int {
 	}
 	defer c.Close()
 	report, err := c.AddSeeds(ctx, seedlist.Plain(seeds))
-	for _, bad := range report.Invalid {
-		env.Fail(0, "%s", seedlist.Complaint(seeds, bad))
-	}
+	seedlist.Complain(env, seeds, report.Invalid)
 	if err != nil {
 		return env.Fail(answerCode(err), "%v", err)
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -284,9 +283,7 @@ func (s *session) feed(ctx context.Context) {
 	if !ok {
 		return
 	}
-	for _, bad := range report.Invalid {
-		fmt.Fprintf(s.env.Stderr, "crawlnode: %s\n", seedlist.Complaint(s.seeds, bad))
-	}
+	seedlist.Complain(s.env, s.seeds, report.Invalid)
 	s.log.Info("seeds handed in", "accepted", report.Accepted, "duplicates", report.Duplicates,
 		"out_of_scope", report.OutOfScope, "invalid", len(report.Invalid))
 	if s.cfg.ExitWhenDone && report.OutOfScope > 0 {

@@ -37,10 +37,14 @@ type Verb interface {
 }
 
 // Fail prints why a command cannot go on, one line for each line of the
-// message, and returns the exit code.
+// message, at most MostErrors and how many more, and returns the exit code.
 func (e *Env) Fail(code int, format string, args ...any) int {
-	for line := range strings.SplitSeq(strings.TrimRight(fmt.Sprintf(format, args...), "\n"), "\n") {
+	lines := strings.Split(strings.TrimRight(fmt.Sprintf(format, args...), "\n"), "\n")
+	for _, line := range lines[:min(len(lines), MostErrors)] {
 		fmt.Fprintln(e.Stderr, "crawlnode: "+plaintext.Escape(line))
+	}
+	if more := len(lines) - MostErrors; more > 0 {
+		fmt.Fprintln(e.Stderr, andMore(int64(more)))
 	}
 	return code
 }

@@ -160,13 +160,13 @@ const namedMost = 1000
 // named hands back URLs that a person named, and tells which of them are not known.
 func (b *batch) named(ctx context.Context, seeds []seedlist.Entry) error {
 	r, err := b.send(ctx, seedlist.Plain(seeds))
-	for _, bad := range r.Invalid {
-		b.env.Fail(0, "%s", seedlist.Complaint(seeds, bad))
-	}
+	seedlist.Complain(b.env, seeds, r.Invalid)
 	if err != nil || r.OutOfScope == 0 {
 		return err
 	}
 	left := r.OutOfScope
+	refused := b.env.Errors()
+	defer refused.End()
 	for i := range seeds[:min(len(seeds), namedMost)] {
 		report, err := b.c.ExplainURL(ctx, seeds[i].URL, -1)
 		switch {
@@ -175,11 +175,13 @@ func (b *batch) named(ctx context.Context, seeds []seedlist.Entry) error {
 		case report.URL == nil || report.Unanswered != nil:
 		case report.Record == nil:
 			left--
-			b.env.Fail(0, "%s: is not known, so it is not fetched again; crawlnode seeds add adds it", seeds[i].URL)
+			refused.Add(func() string {
+				return seeds[i].URL + ": is not known, so it is not fetched again; crawlnode seeds add adds it"
+			})
 		case !report.Scope.Admit:
 			left--
 			b.refused++
-			b.env.Fail(0, "%s: is out of scope: %s", seeds[i].URL, report.Scope.Rule)
+			refused.Add(func() string { return seeds[i].URL + ": is out of scope: " + report.Scope.Rule })
 		}
 	}
 	b.refused += left

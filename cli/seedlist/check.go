@@ -26,6 +26,15 @@ func Complaint(seeds []Entry, bad crawl.SeedError) string {
 	return fmt.Sprintf("%s: %q: %s", plaintext.Escape(place), bad.Input, plaintext.Escape(shorter(why, bad.Input)))
 }
 
+// Complain prints the bad seeds of a report.
+func Complain(env *command.Env, seeds []Entry, invalid []crawl.SeedError) {
+	list := env.Errors()
+	for _, bad := range invalid {
+		list.Add(func() string { return Complaint(seeds, bad) })
+	}
+	list.End()
+}
+
 // shorter leaves out of an error what stands in its line already, and the words of the URL
 // standard that help nobody.
 func shorter(why, input string) string {
@@ -94,27 +103,21 @@ func GuessSchemes(seeds []Entry) {
 	}
 }
 
-// maxComplaints bounds the lines about seeds that are none: a file that is no list has
-// thousands.
-const maxComplaints = 20
-
 // Valid complains of the seeds that cannot be crawled and returns the others.
 func Valid(env *command.Env, seeds []Entry) []Entry {
 	var valid []Entry
-	bad := 0
+	bad := env.Errors()
 	for _, s := range seeds {
 		err := preflight.CheckSeed(s.URL)
 		if err == nil {
 			valid = append(valid, s)
 			continue
 		}
-		if bad++; bad <= maxComplaints {
-			env.Fail(0, "%s", Complaint(seeds, crawl.SeedError{Line: s.Line, Input: s.URL, Error: err.Error()}))
-		}
+		bad.Add(func() string {
+			return Complaint(seeds, crawl.SeedError{Line: s.Line, Input: s.URL, Error: err.Error()})
+		})
 	}
-	if bad > maxComplaints {
-		env.Fail(0, "and %d more lines that are no URLs", bad-maxComplaints)
-	}
+	bad.End()
 	for i := range valid {
 		valid[i].Line = i + 1 // as Read does
 	}

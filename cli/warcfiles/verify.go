@@ -30,18 +30,19 @@ megabytes of memory, whatever it unpacks to.`
 
 // Run reads the files.
 func (v *VerifyVerb) Run(ctx context.Context, env *command.Env) int {
-	var records, bytes, wrong int64
+	var records, bytes int64
+	wrong := env.Errors()
 	code := v.scanBy(ctx, env, archive.ScanDigests, func(path string, r *archive.Record) error {
 		records++
 		bytes += r.Length
 		if err := r.Verify(); err != nil {
-			wrong++
-			env.Fail(command.ExitError, "%s: %v", path, err)
+			wrong.Add(func() string { return fmt.Sprintf("%s: %v", path, err) })
 		}
 		return nil
 	})
-	fmt.Fprintf(env.Stdout, "%s records, %s, %s with another digest\n", plaintext.Count(records), plaintext.Bytes(bytes), plaintext.Count(wrong))
-	if wrong > 0 && code == command.ExitOK {
+	wrong.End()
+	fmt.Fprintf(env.Stdout, "%s records, %s, %s with another digest\n", plaintext.Count(records), plaintext.Bytes(bytes), plaintext.Count(wrong.Count()))
+	if wrong.Count() > 0 && code == command.ExitOK {
 		return command.ExitError
 	}
 	return code
