@@ -119,6 +119,9 @@ func (f *Feeder) Run(ctx context.Context) {
 	pause := minPause
 	for ctx.Err() == nil {
 		sent, err := f.batch(ctx)
+		if r, ok := f.sink.(sink.Refresher); ok && sent == 0 && err == nil {
+			err = r.Refresh()
+		}
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:

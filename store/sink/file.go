@@ -50,9 +50,34 @@ func (s *fileSink) endLine() error {
 	return err
 }
 
+// Refresh goes to the file that has the name now: a program that rotates logs has moved or removed the
+// open one. One that was cut to nothing stays open; the next line is appended to it.
+func (s *fileSink) Refresh() error {
+	own, err := s.f.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := os.Stat(s.f.Name())
+	if err == nil && os.SameFile(own, named) {
+		s.size = min(s.size, own.Size())
+		return nil
+	}
+	next, err := openFile(s.f.Name())
+	if err != nil {
+		return fmt.Errorf("open %s again, which was moved away: %w", s.f.Name(), err)
+	}
+	old := s.f
+	s.f, s.size = next.f, next.size
+	_ = old.Close() // all of it is synced
+	return nil
+}
+
 // Send appends the events. After an error the file has none of them, if it can be cut.
 func (s *fileSink) Send(ctx context.Context, events []Event) error {
 	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.Refresh(); err != nil {
 		return err
 	}
 	s.buf.Reset()

@@ -20,6 +20,10 @@ type Sink interface {
 	Close() error
 }
 
+// Refresher is a Sink whose other side may move. Refresh finds it again when there is nothing to
+// send; Send does so by itself.
+type Refresher interface{ Refresh() error }
+
 // Open makes the sink of a target. It does not wait for the other side: Send does.
 func Open(t crawl.SinkTarget) (Sink, error) {
 	switch t.Kind {

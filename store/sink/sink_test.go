@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -340,5 +341,68 @@ func TestNoStream(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRotatedFile moves, removes, replaces and cuts the file of a sink between events, as programs do
+// that rotate logs. Each event is in one file, once, and the name has a file again at once.
+func TestRotatedFile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rotate func(path string) error
+		moved  string // what the other file has afterwards
+		kept   string // what the file of that name has before the next event
+	}{
+		"moved":    {func(p string) error { return os.Rename(p, p+".1") }, "one\n", ""},
+		"removed":  {os.Remove, "", ""},
+		"replaced": {func(p string) error { return errors.Join(os.Rename(p, p+".1"), os.WriteFile(p, nil, 0o600)) }, "one\n", ""},
+		"replaced by one with a part of a line": {func(p string) error {
+			return errors.Join(os.Rename(p, p+".1"), os.WriteFile(p, []byte("part"), 0o600))
+		}, "one\n", "part\n"},
+		"copied and cut": {func(p string) error {
+			text, err := os.ReadFile(p)
+			return errors.Join(err, os.WriteFile(p+".1", text, 0o600), os.Truncate(p, 0))
+		}, "one\n", ""},
+		"untouched": {func(string) error { return nil }, "", "one\n"},
+	} {
+		for _, idle := range []bool{false, true} {
+			path := filepath.Join(t.TempDir(), "pages.jsonl")
+			s, err := Open(crawl.SinkTarget{Kind: "file", Name: path})
+			if err != nil {
+				t.Fatal(err)
+			}
+			send := func(line string) {
+				if err := s.Send(t.Context(), []Event{{Line: []byte(line)}}); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			read := func(path string) string {
+				text, err := os.ReadFile(path)
+				if err != nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Fatal(err)
+				}
+				return string(text)
+			}
+			send("one")
+			if err := c.rotate(path); err != nil {
+				t.Fatal(err)
+			}
+			if idle { // the name has a file without an event
+				if err := s.(Refresher).Refresh(); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				if _, err := os.Stat(path); err != nil || read(path) != c.kept {
+					t.Errorf("%s, idle: %q, %v", name, read(path), err)
+				}
+			}
+			send("two")
+			send("three")
+			if got := read(path); got != c.kept+"two\nthree\n" || read(path+".1") != c.moved {
+				t.Errorf("%s, idle %v: the file has %q, the other %q", name, idle, got, read(path+".1"))
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
