@@ -134,7 +134,7 @@ var entries = []Entry{
 
 	{Fetch, "dns", "The host's name could not be resolved.", "The name does not exist, or its name servers fail.", "Check the name with `crawlnode hosts show HOST`. When no name resolves, see `dns_down`."},
 	{Fetch, "connect", "No connection came about.", "The server is down or refuses connections, or a firewall drops them.", "Nothing: the host is tried again at growing distances. All hosts at once: check this machine's network."},
-	{Fetch, "tls", "TLS failed.", "The certificate is expired, self-signed, or of another name, or the server speaks no common version.", "`--tls-verify record` goes on with a bad certificate and records it."},
+	{Fetch, "tls", "TLS failed.", "The certificate is expired, self-signed, or of another name, or the server speaks no common version.", "`--tls-verify record` goes on with a bad certificate and records it; it also takes RSA key exchange, old ciphers and TLS 1.0 and 1.1."},
 	{Fetch, "timeout", "The server did not answer in time, or too slowly.", "An overloaded or distant server, or one that drips.", "Nothing: it is tried again later."},
 	{Fetch, "protocol", "The answer is not valid HTTP.", "Something else listens on that port, or a proxy damages the answer.", "Look at the URL: `crawlnode urls why URL`."},
 	{Fetch, "truncated", "A page is not whole: its server ended it early, a limit of time did, or `--max-body`.", "The connection broke, or the server is slow.",

@@ -95,7 +95,7 @@ func (x *exchange) dial() (*conn, *Error) {
 	if x.key.tls {
 		if err := x.handshake(c); err != nil {
 			raw.Close()
-			return nil, x.notConnected(TLS, fmt.Errorf("TLS with %s at %s: %w", x.key.host, target, err))
+			return nil, x.notConnected(TLS, fmt.Errorf("TLS with %s at %s: %w%s", x.key.host, target, err, x.tlsHint(err)))
 		}
 	}
 	return c, nil
@@ -144,6 +144,19 @@ func (x *exchange) handshake(c *conn) error {
 	return err
 }
 
+// tlsHint says what helps when the server refused every protocol version and key exchange that is
+// still secure. An alert does not say which of them it misses.
+func (x *exchange) tlsHint(err error) string {
+	text := err.Error()
+	refused := strings.Contains(text, "handshake failure") || strings.Contains(text, "protocol version") ||
+		strings.Contains(text, "unsupported cipher suite") || strings.Contains(text, "unconfigured cipher suite")
+	if x.key.record || !refused {
+		return ""
+	}
+	return "; the server seems to offer only what is no longer secure (RSA key exchange, old ciphers, or TLS before 1.2):" +
+		" --tls-verify record fetches from it all the same"
+}
+
 // verify is the check that crypto/tls skips under InsecureSkipVerify.
 func verify(cs tls.ConnectionState, cfg *tls.Config) error {
 	if len(cs.PeerCertificates) == 0 {
@@ -172,6 +185,11 @@ func (f *Fetcher) tlsConfigs() (strict, lax *tls.Config) {
 	lax = strict.Clone()
 	lax.ClientSessionCache = tls.NewLRUClientSessionCache(sessions)
 	lax.MinVersion = tls.VersionTLS10
+	for _, suites := range [][]*tls.CipherSuite{tls.CipherSuites(), tls.InsecureCipherSuites()} { // with RSA key exchange
+		for _, s := range suites {
+			lax.CipherSuites = append(lax.CipherSuites, s.ID)
+		}
+	}
 	lax.InsecureSkipVerify = true // verify records what is wrong
 	return strict, lax
 }

@@ -64,7 +64,7 @@ type Options struct {
 	// it; nil: it may. It may be called at any time from any goroutine.
 	Denied func(netip.AddrPort) error
 	// TLSRecord continues when a certificate does not verify and records the reason in
-	// Response.TLS. TLS 1.0 and 1.1 are then accepted.
+	// Response.TLS. TLS 1.0 and 1.1, RSA key exchange and old ciphers are then accepted.
 	TLSRecord bool
 	// RootCAs are trusted certificates; nil: the system's.
 	RootCAs *x509.CertPool

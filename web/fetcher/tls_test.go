@@ -207,3 +207,46 @@ func TestHTTP2Limits(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestOldTLS: a server that only offers what is no longer secure is refused with a hint that helps,
+// and fetched where certificates are only recorded.
+func TestOldTLS(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		least, most uint16
+		suites      []uint16
+	}{
+		"RSA key exchange, GCM":  {tls.VersionTLS12, tls.VersionTLS12, []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}},
+		"RSA key exchange, CBC":  {tls.VersionTLS12, tls.VersionTLS12, []uint16{tls.TLS_RSA_WITH_AES_256_CBC_SHA}},
+		"RSA key exchange, SHA2": {tls.VersionTLS12, tls.VersionTLS12, []uint16{tls.TLS_RSA_WITH_AES_128_CBC_SHA256}},
+		"3DES":                   {tls.VersionTLS12, tls.VersionTLS12, []uint16{tls.TLS_RSA_WITH_3DES_EDE_CBC_SHA}},
+		"TLS 1.0":                {tls.VersionTLS10, tls.VersionTLS10, nil},
+		"TLS 1.1":                {tls.VersionTLS11, tls.VersionTLS11, []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }))
+			srv.Config.ErrorLog = discardLog()
+			srv.TLS = &tls.Config{MinVersion: c.least, MaxVersion: c.most, CipherSuites: c.suites}
+			srv.StartTLS()
+			t.Cleanup(srv.Close)
+			roots := x509.NewCertPool()
+			roots.AddCert(srv.Certificate())
+			f := newFetcher(t, Options{RootCAs: roots})
+			r := ask(t, "https", srv.Listener.Addr().String(), "/")
+			_, err := f.Do(context.Background(), r)
+			if wantCategory(t, err, TLS); !strings.Contains(err.Error(), "RSA key exchange") || !strings.Contains(err.Error(), "--tls-verify record") {
+				t.Errorf("strict: %v", err)
+			}
+			r.TLSRecord = true
+			if resp := mustDo(t, f, r); string(resp.Body) != "x" || resp.TLS.Version != c.most || resp.TLS.Err != nil {
+				t.Errorf("record: %q, %+v", resp.Body, resp.TLS)
+			}
+		})
+	}
+	srv, _ := newTLSServer(t, false, nil)
+	_, err := newFetcher(t, Options{}).Do(context.Background(), ask(t, "https", srv.Listener.Addr().String(), "/"))
+	if wantCategory(t, err, TLS); strings.Contains(err.Error(), "RSA") {
+		t.Errorf("a bad certificate: %v", err)
+	}
+}

@@ -225,3 +225,27 @@ func TestText(t *testing.T) {
 		t.Errorf("Unmarshal of another scheme: %v", err)
 	}
 }
+
+// TestBytes: bytes that are no UTF-8 keep their values, as in the Location of a server that writes
+// Latin-1 (URL Standard: a URL's path is made of percent-encoded bytes).
+func TestBytes(t *testing.T) {
+	t.Parallel()
+	base := mustParse(t, "http://a.test/x/y")
+	for ref, want := range map[string]string{
+		"/caf\xe9":                   "http://a.test/caf%E9",
+		"/caf\xc3\xa9":               "http://a.test/caf%C3%A9",
+		"/\xc3\xa9\xe9":              "http://a.test/%C3%A9%E9",
+		"caf\xe9/?q=\xfc#\xff":       "http://a.test/x/caf%E9/?q=%FC",
+		"/\xe2\x82":                  "http://a.test/%E2%82",
+		"http://b.test/\xff\xfe\x80": "http://b.test/%FF%FE%80",
+		"/\xef\xbf\xbd":              "http://a.test/%EF%BF%BD",
+		"?\xa0":                      "http://a.test/x/y?%A0",
+	} {
+		if got, err := base.Resolve(ref); err != nil || got.String() != want {
+			t.Errorf("%q: %s, %v; want %s", ref, got, err, want)
+		}
+	}
+	if u, err := base.Resolve("http://b\xe9.test/"); err == nil {
+		t.Errorf("a host that is no UTF-8: %s", u)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
@@ -32,6 +33,7 @@ func whatwgParse(base, ref string) (URL, error) {
 	if !decodable(ref) {
 		return URL{}, fmt.Errorf("%w: %q: a label of the host begins with xn-- and is not valid punycode", ErrInvalid, short(ref))
 	}
+	ref = escapeBytes(ref)
 	p, host, err := parseRef(base, ref)
 	if err != nil {
 		return URL{}, fmt.Errorf("%w: %q: %v", ErrInvalid, short(ref), err)
@@ -97,4 +99,24 @@ func short(s string) string {
 		return s[:most] + "..."
 	}
 	return s
+}
+
+// escapeBytes percent-encodes each byte that is not UTF-8. A Location may have such: the URL is of
+// bytes then, and the parser, which reads characters, would put U+FFFD for each.
+func escapeBytes(ref string) string {
+	if utf8.ValidString(ref) {
+		return ref
+	}
+	const digits = "0123456789ABCDEF"
+	var b strings.Builder
+	for len(ref) > 0 {
+		r, n := utf8.DecodeRuneInString(ref)
+		if r == utf8.RuneError && n == 1 {
+			b.Write([]byte{'%', digits[ref[0]>>4], digits[ref[0]&15]})
+		} else {
+			b.WriteString(ref[:n])
+		}
+		ref = ref[n:]
+	}
+	return b.String()
 }
