@@ -107,7 +107,7 @@ func redirectOf(u urlnorm.URL, status int, location string) urlnorm.URL {
 	if !redirects(status) || location == "" {
 		return urlnorm.URL{}
 	}
-	next, err := u.Resolve(location)
+	next, err := u.ResolveBytes(location)
 	if err != nil || next == u {
 		return urlnorm.URL{}
 	}

@@ -226,7 +226,7 @@ func (f *finds) location(ref string) {
 		return
 	}
 	f.o.LinksFound++
-	to, err := f.v.Item.URL.Resolve(ref)
+	to, err := f.v.Item.URL.ResolveBytes(ref)
 	if err != nil {
 		f.o.Skipped[invalidBy(err)]++
 		return

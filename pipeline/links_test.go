@@ -248,3 +248,30 @@ func TestBrokenParser(t *testing.T) {
 		t.Errorf("outcome %+v", o)
 	}
 }
+
+// TestLocationBytes: a Location is made of bytes, for a page and for robots.txt.
+func TestLocationBytes(t *testing.T) {
+	t.Parallel()
+	for ref, want := range map[string]string{
+		"/caf\xe9":            "http://a.test/caf%E9",
+		"/caf\xc3\xa9":        "http://a.test/caf%C3%A9",
+		"/\xe9\xc3\xa9?\xfc":  "http://a.test/%E9%C3%A9?%FC",
+		"//a.test/\xff":       "http://a.test/%FF",
+		"http://a.test/\x80/": "http://a.test/%80/",
+		"\xa0":                "http://a.test/%A0",
+	} {
+		b := newBench(t, scope.Options{})
+		b.web["http://a.test/"] = func(fetcher.Request) (*fetcher.Response, error) {
+			r := answer(302, "", "")
+			r.Header.Set("Location", ref)
+			return r, nil
+		}
+		b.visit("http://a.test/")
+		if _, o := b.one(); len(o.Targets) != 1 || o.Targets[0].URL.String() != want {
+			t.Errorf("%q: %+v, want %s", ref, o.Targets, want)
+		}
+		if got := redirectOf(url(t, "http://a.test/robots.txt"), 302, ref); got.String() != want {
+			t.Errorf("robots.txt, %q: %s, want %s", ref, got, want)
+		}
+	}
+}

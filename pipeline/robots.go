@@ -11,6 +11,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/web/fetcher"
+	"crawlnode/web/mime"
 	"crawlnode/web/robots"
 	"crawlnode/web/urlnorm"
 )
@@ -49,6 +50,7 @@ type chase struct {
 //	2xx                              its rules, for a day
 //	4xx                              no such file: everything is allowed
 //	429, 5xx, no answer              unreachable: nothing may be fetched, the host backs off
+//	2xx, cut or not decodable        the rules that could be read, else unreachable
 //	redirect within the host         followed with the host's gap between, and what its
 //	                                 Retry-After asks for: in this visit when that is
 //	                                 short, else in the next one
@@ -118,7 +120,11 @@ func (c *chase) step(ctx context.Context) (crawl.RobotsAnswer, bool, error) {
 	c.r.RetryAfter = max(c.r.RetryAfter, askedWait(resp.Header, time.Now()))
 	c.o.Status, c.o.Took, c.o.ContentType, c.o.Truncated = resp.Status, resp.Took, resp.MediaType, string(resp.Truncated)
 	c.o.Bytes += resp.WireBytes
-	return answerOf(resp, c.at), true, nil
+	a := answerOf(resp, c.at)
+	if a.Status == 0 {
+		c.missed = categoryOf(a.Failure)
+	}
+	return a, true, nil
 }
 
 // elsewhere gets the file at next from the holder of its host.
@@ -162,10 +168,53 @@ func categoryOf(reason string) crawl.ErrCategory {
 // answerOf keeps the parts of an answer that are needed.
 func answerOf(resp *fetcher.Response, at time.Time) crawl.RobotsAnswer {
 	a := crawl.RobotsAnswer{At: at, Status: resp.Status, Location: resp.Header.Get("Location")}
-	if resp.Status >= 200 && resp.Status < 300 {
-		a.Body = bytes.Clone(robots.Readable(resp.Body))
+	if resp.Status < 200 || resp.Status >= 300 {
+		return a
 	}
+	body, why := legible(resp)
+	if why != "" {
+		return crawl.RobotsAnswer{At: at, Failure: why}
+	}
+	a.Body = bytes.Clone(body)
 	return a
+}
+
+// legible is the part of a robots.txt that could be read, or why the file is as good as not there: a
+// file of which the end is missing, or that could not be decoded, has rules that nobody knows. It
+// counts when rules of it could be read, and else as unreachable (RFC 9309, section 2.3.1.4), never
+// as a file without rules. A file beyond the limit of size is whole: the standard lets a crawler stop there.
+func legible(resp *fetcher.Response) (body []byte, why string) {
+	body = robots.Readable(resp.Body)
+	undecoded := resp.DecodeErr != nil
+	asItCame := undecoded && len(resp.Body) > 0 && &resp.Body[0] == &resp.RawBody[0] // text for which a coding was named
+	cut := resp.Truncated == fetcher.CutTime || resp.Truncated == fetcher.CutDisconnect
+	named := len(resp.Header["Content-Encoding"]) > 0
+	opaque := named && len(body) > 0 && !strings.HasPrefix(mime.Of(nil, body).Essence, "text/")
+	if !undecoded && !cut && !opaque {
+		return body, ""
+	}
+	if cut || !asItCame {
+		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
+	}
+	switch {
+	case !opaque && hasRules(body):
+		return body, ""
+	case cut:
+		return nil, fmt.Sprintf("%s: the file ended before any rule (%s)", crawl.ErrTruncated, resp.Truncated)
+	case undecoded:
+		return nil, fmt.Sprintf("%s: the file could not be decoded: %v", crawl.ErrProtocol, resp.DecodeErr)
+	}
+	return nil, fmt.Sprintf("%s: the file is no text in the content coding %q", crawl.ErrProtocol, resp.Header.Get("Content-Encoding"))
+}
+
+// hasRules reports whether a file has an Allow or Disallow line, however it is spelled.
+func hasRules(body []byte) bool {
+	for line := range bytes.Lines(compact(body)) {
+		if c := line[0] | 0x20; c == 'a' || c == 'd' {
+			return true
+		}
+	}
+	return false
 }
 
 // failed counts a failed request against the host, unless it was cancelled.

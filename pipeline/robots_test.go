@@ -1,13 +1,18 @@
 package pipeline
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"crypto/sha1"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -290,5 +295,83 @@ func TestRealServer(t *testing.T) {
 	}
 	if len(b.captures) != 3 || b.captures[2].Truncated != "disconnect" || !strings.HasPrefix(string(b.captures[0].RequestHead), "GET / HTTP/1.1\r\n") {
 		t.Errorf("%d captures", len(b.captures))
+	}
+}
+
+// TestBrokenRobots: a file that was cut or cannot be decoded never opens what it closed. What could
+// be read of it is obeyed; without a rule in it the host counts as unreachable (RFC 9309, 2.3.1.4).
+func TestBrokenRobots(t *testing.T) {
+	t.Parallel()
+	const rules = "user-agent: *\ndisallow: /private\n"
+	zip := func(text string) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		io.WriteString(z, text)
+		z.Close()
+		return b.String()
+	}
+	var random strings.Builder // lines that do not compress, so that a cut leaves whole ones
+	for i := range 2000 {
+		sum := sha1.Sum([]byte{byte(i), byte(i >> 8)})
+		fmt.Fprintf(&random, "disallow: /%x\n", sum)
+	}
+	long := zip(rules + random.String())
+	for name, c := range map[string]struct {
+		coding, payload string
+		length          int // 0: that of the payload
+		obeyed          bool
+	}{
+		"br over text":                {"br", rules, 0, true},
+		"br over text, no line end":   {"br", "user-agent: *\ndisallow: /private", 0, true},
+		"zstd over text":              {"zstd", rules, 0, true},
+		"deflate over text":           {"deflate", rules, 0, true},
+		"gzip over text":              {"gzip", rules, 0, true},
+		"br over text without rules":  {"br", "<html>hello</html>", 0, false},
+		"br over noise":               {"br", "\xff\xfe\x00\x01noise", 0, false},
+		"gzip, cut":                   {"gzip", long[:len(long)/2], 0, true},
+		"gzip, cut by the server":     {"gzip", long[:len(long)/2], len(long), true},
+		"gzip, cut before a rule":     {"gzip", long[:12], 0, false},
+		"gzip, cut, nothing readable": {"gzip", long[:12], len(long), false},
+		"gzip, damaged":               {"gzip", long[:len(long)-8] + "12345678", 0, true},
+		"bytes behind gzip":           {"gzip", zip(rules) + "abc", 0, true},
+		"gzip, named once too few":    {"gzip", zip(zip(rules)), 0, false},
+		"gzip under an unknown name":  {"x-pack", zip(rules), 0, false},
+		"an unknown name over text":   {"x-pack", rules, 0, true},
+		"six codings":                 {"gzip, gzip, gzip, gzip, gzip, gzip", zip(rules), 0, false},
+		"text, cut":                   {"", rules + "disallow: /a", 999, true},
+		"text, cut before a rule":     {"", "user-agent: *\ndisallow: /priv", 999, false},
+		"text, whole":                 {"", "user-agent: *\ndisallow: /private", 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if c.coding != "" {
+					w.Header().Set("Content-Encoding", c.coding)
+				}
+				w.Header().Set("Content-Length", strconv.Itoa(max(c.length, len(c.payload))))
+				io.WriteString(w, c.payload)
+			}))
+			defer srv.Close()
+			b := newBench(t, scope.Options{Mode: "any"})
+			f := fetcher.New(fetcher.Options{Allowed: netip.Addr.IsLoopback})
+			defer f.Close()
+			b.visit(srv.URL+"/page", noRobots)
+			if err := b.runWith(context.Background(), f); err != nil {
+				t.Fatal(err)
+			}
+			o := b.outcomes[0]
+			if !c.obeyed {
+				if o.Kind != crawl.HostFailed || o.Robots != nil || !strings.Contains(o.Reason, "the file") || o.Category == crawl.ErrOther {
+					t.Errorf("%+v, want a host that is unreachable", o)
+				}
+				return
+			}
+			if o.Kind != crawl.RobotsFetched || o.Robots.Verdict != crawl.RobotsRules {
+				t.Fatalf("%+v", o)
+			}
+			if robots.Parse(o.Robots.Body, Agent).Allowed(srv.URL + "/private") {
+				t.Errorf("/private is open by %q", o.Robots.Body)
+			}
+		})
 	}
 }

@@ -50,6 +50,10 @@ func Parse(raw string) (URL, error) {
 // not share memory with ref. Resolving against the zero URL is Parse.
 func (u URL) Resolve(ref string) (URL, error) { return u.resolve(nil, ref) }
 
+// ResolveBytes is Resolve for a reference out of a header, such as Location, which is made of bytes
+// and not of characters: one that is not UTF-8 keeps its value, where Resolve puts U+FFFD.
+func (u URL) ResolveBytes(ref string) (URL, error) { return u.Resolve(escapeBytes(ref)) }
+
 func (u URL) resolve(k *Packer, ref string) (URL, error) {
 	if v, ok := u.plainRelative(k, trim(ref)); ok {
 		return v, nil

@@ -226,9 +226,9 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestBytes: bytes that are no UTF-8 keep their values, as in the Location of a server that writes
-// Latin-1 (URL Standard: a URL's path is made of percent-encoded bytes).
-func TestBytes(t *testing.T) {
+// TestResolveBytes: bytes that are no UTF-8 keep their values, as in the Location of a server that writes
+// Latin-1.
+func TestResolveBytes(t *testing.T) {
 	t.Parallel()
 	base := mustParse(t, "http://a.test/x/y")
 	for ref, want := range map[string]string{
@@ -241,11 +241,11 @@ func TestBytes(t *testing.T) {
 		"/\xef\xbf\xbd":              "http://a.test/%EF%BF%BD",
 		"?\xa0":                      "http://a.test/x/y?%A0",
 	} {
-		if got, err := base.Resolve(ref); err != nil || got.String() != want {
+		if got, err := base.ResolveBytes(ref); err != nil || got.String() != want {
 			t.Errorf("%q: %s, %v; want %s", ref, got, err, want)
 		}
 	}
-	if u, err := base.Resolve("http://b\xe9.test/"); err == nil {
+	if u, err := base.ResolveBytes("http://b\xe9.test/"); err == nil {
 		t.Errorf("a host that is no UTF-8: %s", u)
 	}
 }

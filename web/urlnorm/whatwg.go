@@ -33,7 +33,6 @@ func whatwgParse(base, ref string) (URL, error) {
 	if !decodable(ref) {
 		return URL{}, fmt.Errorf("%w: %q: a label of the host begins with xn-- and is not valid punycode", ErrInvalid, short(ref))
 	}
-	ref = escapeBytes(ref)
 	p, host, err := parseRef(base, ref)
 	if err != nil {
 		return URL{}, fmt.Errorf("%w: %q: %v", ErrInvalid, short(ref), err)
@@ -101,8 +100,7 @@ func short(s string) string {
 	return s
 }
 
-// escapeBytes percent-encodes each byte that is not UTF-8. A Location may have such: the URL is of
-// bytes then, and the parser, which reads characters, would put U+FFFD for each.
+// escapeBytes percent-encodes each byte that is not UTF-8.
 func escapeBytes(ref string) string {
 	if utf8.ValidString(ref) {
 		return ref
