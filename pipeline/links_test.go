@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/normalize"
 	"crawlnode/web/scope"

@@ -327,8 +327,6 @@ func failure(err error, host crawl.Host, at time.Time) (crawl.Response, crawl.Ou
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, fetcher.ErrRefused):
 		o.Kind = crawl.Aborted
-	case fe != nil && fe.Again: // the connection's fault: nothing is counted, and the next turn has another one
-		o.Kind = crawl.Aborted
 	case errors.Is(err, fetcher.ErrPort), o.Category == crawl.ErrBlockedAddress && isLiteral(host):
 		o.Kind = crawl.Blocked
 	case errors.Is(err, fetcher.ErrFlood): // the next request would get the same answer

@@ -74,7 +74,6 @@ func TestKinds(t *testing.T) {
 		{name: "timeout", err: failed(fetcher.Timeout), kind: crawl.URLFailed, category: crawl.ErrTimeout},
 		{name: "protocol", err: failed(fetcher.Protocol), kind: crawl.URLFailed, category: crawl.ErrProtocol},
 		{name: "truncated", err: failed(fetcher.Truncated), kind: crawl.URLFailed, category: crawl.ErrTruncated},
-		{name: "the connection's fault", err: &fetcher.Error{Category: fetcher.Protocol, Contacted: true, Again: true, Err: errors.New("x")}, kind: crawl.Aborted, category: crawl.ErrProtocol},
 		{name: "other", err: failed(fetcher.Other), kind: crawl.URLFailed, category: crawl.ErrOther},
 		{name: "taken back", err: &fetcher.Error{Category: fetcher.Other, Contacted: true, Err: fmt.Errorf("x: %w", context.Canceled)}, kind: crawl.Aborted, category: crawl.ErrOther},
 	} {

@@ -102,7 +102,15 @@ func TestDecodeBroken(t *testing.T) {
 			t.Errorf("%q as %s: %q, %v", c.raw, c.coding, r.Body, r.DecodeErr)
 		}
 	}
-	for _, coding := range []string{"br", "zstd", "deflate"} {
+	for _, coding := range []string{"br", "zstd", "deflate"} { // what no decoder takes, and is text, is used as it came
+		for _, text := range []string{"plain text", "<!DOCTYPE html><p>Grüße", repeat("<a href=/x>caf\xe9</a>", 200)} {
+			if r := decoded(t, f, []byte(text), coding); string(r.Body) != text || !errors.Is(r.DecodeErr, errNotCoded) || r.Coded() {
+				t.Errorf("%.20q as %s: %.20q, %v", text, coding, r.Body, r.DecodeErr)
+			}
+			if got, _, err := Content([]byte(text), []string{coding}, 1<<20); string(got) != text || err != nil {
+				t.Errorf("%.20q stored as %s: %.20q, %v", text, coding, got, err)
+			}
+		}
 		if r := decoded(t, f, []byte("\xff\xffnot so"), coding); r.DecodeErr == nil {
 			t.Errorf("garbage as %s: %q", coding, r.Body)
 		}
@@ -238,4 +246,34 @@ func FuzzDecode(f *testing.F) {
 		}
 		r.Release()
 	})
+}
+
+// TestBytesBehind: bytes behind a whole coded payload that are none of it are ignored, by the fetcher
+// and by readers of what it stored, as browsers do.
+func TestBytesBehind(t *testing.T) {
+	t.Parallel()
+	f := newFetcher(t, Options{})
+	text := []byte(repeat("all work and no play\n", 300))
+	for _, coding := range []string{"gzip", "deflate", "br", "zstd"} {
+		packed := coded(coding, text)
+		for _, behind := range []string{"", "\n", "abc", "\x00\x00\x00", "\x00\x00\x00\x00\x00\x00\x00\x00", "\x1f\x8b", "\x1f\x8bxyz and more bytes", repeat("<!-- -->", 100)} {
+			if coding == "zstd" && len(behind) < 4 && behind != "" {
+				continue // the library takes them for a frame that was cut: all is decoded, with an error
+			}
+			payload := append(append([]byte(nil), packed...), behind...)
+			if r := decoded(t, f, payload, coding); r.DecodeErr != nil || r.Truncated != "" || !bytes.Equal(r.Body, text) || !r.Coded() {
+				t.Errorf("%s, %.10q behind: %d bytes, cut %q, %v", coding, behind, len(r.Body), r.Truncated, r.DecodeErr)
+			}
+			if got, cut, err := Content(payload, []string{coding}, 1<<20); err != nil || cut || !bytes.Equal(got, text) {
+				t.Errorf("%s stored, %.10q behind: %d bytes, cut %t, %v", coding, behind, len(got), cut, err)
+			}
+		}
+	}
+	two := append(coded("gzip", text), coded("gzip", text)...)
+	if r := decoded(t, f, two, "gzip"); r.DecodeErr != nil || len(r.Body) != 2*len(text) {
+		t.Errorf("two members: %d bytes, %v", len(r.Body), r.DecodeErr)
+	}
+	if r := decoded(t, f, two[:len(two)-20], "gzip"); r.DecodeErr == nil || len(r.Body) < len(text) {
+		t.Errorf("the second member is cut: %d bytes, %v", len(r.Body), r.DecodeErr)
+	}
 }

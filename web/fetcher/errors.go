@@ -35,11 +35,11 @@ type Error struct {
 	// Contacted says that the server's address was dialled or used. The server may have received
 	// something, up to a whole request.
 	Contacted bool
-	// Again says that the connection is to blame, not the URL: a kept one ended without a byte of
+	// Reused says that the connection is to blame, not the URL: a kept one ended without a byte of
 	// an answer, or the server wants HTTP/1.1. The Fetcher remembers it of the host, so the same
 	// request on a new connection, after the host's gap, will not fail for the same reason.
-	Again bool
-	Err   error
+	Reused bool
+	Err    error
 }
 
 func (e *Error) Error() string { return e.Category.String() + ": " + e.Err.Error() }

@@ -311,7 +311,7 @@ func (x *exchange) run() (*Response, error) {
 			return resp, nil
 		}
 		if !errors.Is(err.Err, errNothingWritten) {
-			if err.Again {
+			if err.Reused {
 				x.f.quirks.note(x.key, noReuse)
 			}
 			return nil, err

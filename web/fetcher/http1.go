@@ -41,7 +41,7 @@ func (x *exchange) http1(c *conn) (resp *Response, keep bool, failure *Error) {
 	h, err := w.readHead()
 	if err != nil {
 		failure := x.failed(false, err)
-		failure.Again = c.used && len(w.buf) == 0 && failure.Category == Protocol && x.ctx.Err() == nil
+		failure.Reused = c.used && len(w.buf) == 0 && failure.Category == Protocol && x.ctx.Err() == nil
 		return nil, false, failure
 	}
 	w.startBody()

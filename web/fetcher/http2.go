@@ -125,9 +125,9 @@ func (x *exchange) http2(c *conn) (resp *Response, keep bool, failure *Error) {
 		ended := failure.Category == Protocol && w.ctx.Err() == nil && !errors.Is(err, ErrFlood)
 		if ended && wantsHTTP1(err) {
 			x.f.quirks.note(x.key, onlyHTTP1)
-			failure.Again = true
+			failure.Reused = true
 		}
-		failure.Again = failure.Again || ended && c.used
+		failure.Reused = failure.Reused || ended && c.used
 		return nil, false, failure
 	}
 	defer hr.Body.Close()

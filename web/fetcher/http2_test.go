@@ -161,8 +161,8 @@ func TestHTTP1Required(t *testing.T) {
 				before = 1
 			}
 			_, err := f.Do(context.Background(), r)
-			if e := wantCategory(t, err, Protocol); !e.Again || !e.Contacted {
-				t.Errorf("again %t, contacted %t: %v", e.Again, e.Contacted, err)
+			if e := wantCategory(t, err, Protocol); !e.Reused || !e.Contacted {
+				t.Errorf("again %t, contacted %t: %v", e.Reused, e.Contacted, err)
 			}
 			if paths, _ := s.seen(); len(paths) != before+1 {
 				t.Errorf("asked %d times", len(paths))
@@ -176,7 +176,7 @@ func TestHTTP1Required(t *testing.T) {
 	}
 	s := newFramed(t, func(fr *http2.Framer, stream uint32, _ int) { fr.WriteRSTStream(stream, http2.ErrCodeInternal) })
 	_, err := newFetcher(t, Options{RootCAs: s.roots}).Do(context.Background(), ask(t, "https", s.addr, "/"))
-	if e := wantCategory(t, err, Protocol); e.Again {
+	if e := wantCategory(t, err, Protocol); e.Reused {
 		t.Errorf("another reset: %v", err)
 	}
 }

@@ -235,8 +235,8 @@ func TestClosesAtSecond(t *testing.T) {
 			r := ask(t, "http", srv.addr, "/")
 			mustDo(t, f, r).Release()
 			_, err := f.Do(context.Background(), r)
-			if e := wantCategory(t, err, Protocol); !e.Again || !e.Contacted {
-				t.Errorf("again %t, contacted %t", e.Again, e.Contacted)
+			if e := wantCategory(t, err, Protocol); !e.Reused || !e.Contacted {
+				t.Errorf("again %t, contacted %t", e.Reused, e.Contacted)
 			}
 			for range 5 {
 				mustDo(t, f, r).Release()
@@ -248,7 +248,7 @@ func TestClosesAtSecond(t *testing.T) {
 	}
 	srv := newRawServer(t, func(s *rawServer, c net.Conn, r *bufio.Reader) { s.request(r) })
 	_, err := newFetcher(t, Options{}).Do(context.Background(), ask(t, "http", srv.addr, "/"))
-	if e := wantCategory(t, err, Protocol); e.Again {
+	if e := wantCategory(t, err, Protocol); e.Reused {
 		t.Error("a new connection without an answer is the server's fault")
 	}
 }

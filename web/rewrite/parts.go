@@ -49,9 +49,6 @@ func (c *collector) page(page []byte) {
 	}
 }
 
-// maxSrcdocs is how deep documents in attributes are read.
-const maxSrcdocs = 4
-
 // collector collects references.
 type collector struct {
 	doc     *htmlparse.Document
