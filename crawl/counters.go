@@ -191,3 +191,17 @@ func (c *Counters) Observe(milliseconds int64) {
 	}
 	c.Latency[NumLatencyBuckets-1]++
 }
+
+// CountDefects counts what was wrong with an answer that is used all the same: its certificate, or
+// that its payload is not whole.
+func (c *Counters) CountDefects(o *Outcome) {
+	if o.Kind != Fetched && o.Kind != RateLimited {
+		return
+	}
+	if o.Category == ErrTLS {
+		c.Errors[ErrTLS]++
+	}
+	if o.Truncated != "" {
+		c.Errors[ErrTruncated]++
+	}
+}

@@ -356,12 +356,7 @@ func (pg part) count(o *crawl.Outcome) {
 			c.Responses[class]++
 		}
 		c.Observe(o.Took.Milliseconds())
-		if o.Category == crawl.ErrTLS { // fetched in spite of its certificate
-			c.Errors[crawl.ErrTLS]++
-		}
-		if o.Truncated != "" { // stored in spite of its end
-			c.Errors[crawl.ErrTruncated]++
-		}
+		c.CountDefects(o)
 	case crawl.Refused:
 		c.Skipped[min(o.Skip, crawl.NumSkipReasons-1)]++
 	case crawl.URLFailed, crawl.HostFailed, crawl.Blocked:

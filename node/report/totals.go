@@ -41,6 +41,7 @@ func (f *fetchCounters) observe(o *crawl.Outcome) {
 		c.Responses[o.Status/100-2]++
 		c.Observe(o.Took.Milliseconds())
 	}
+	c.CountDefects(o)
 	c.Bytes += o.Bytes
 }
 
