@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// TestLenientHead: what is right was tried with curl 8 and Chromium where they agree, and is that of
-// RFC 9112 where they do not.
+// TestLenientHead: what is right is what Chromium does, with which TestHeadsLikeChromium compares
+// heads of these kinds; RFC 9112 says when a connection is kept, and what cannot be in an archive is
+// blank there.
 func TestLenientHead(t *testing.T) {
 	t.Parallel()
 	const ok = "HTTP/1.1 200 OK\r\n"
