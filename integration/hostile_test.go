@@ -21,7 +21,7 @@ var hostileRuns = flag.Int("hostile", 0, "judge hostile servers to the end of th
 type visitLine struct {
 	Msg, URL, Kind, Category, Skip, Reason string
 	Status                                 int
-	Truncated                              bool
+	Truncated                              string
 }
 
 // outcome is the line in the words of hostileCase.want.
@@ -31,7 +31,7 @@ func (l *visitLine) outcome() string {
 		return "refused " + l.Skip
 	case l.Kind != "fetched":
 		return l.Category
-	case l.Truncated:
+	case l.Truncated != "":
 		return fmt.Sprint(l.Status, " cut")
 	}
 	return fmt.Sprint(l.Status)

@@ -95,7 +95,7 @@ func (x *exchange) failed(inBody bool, err error) *Error {
 	switch {
 	case errors.As(err, &slow), isTimeout(err):
 		e.Category = Timeout
-	case inBody && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errChunk) || errors.As(err, &op)):
+	case inBody && (errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &op)):
 		e.Category = Truncated
 		e.Err = fmt.Errorf("the connection ended inside the payload: %w", err)
 	case !inBody && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)):

@@ -157,7 +157,7 @@ func TestAnswers(t *testing.T) {
 		{name: "bad status", answer: "HTTP/1.1 2000 OK\r\n\r\n", err: true, want: Protocol},
 		{name: "status zero", answer: "HTTP/1.1 000 OK\r\n\r\n", err: true, want: Protocol},
 		{name: "two lengths", answer: ok + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", err: true, want: Protocol},
-		{name: "bad chunk size at once", answer: ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n", err: true, want: Truncated},
+		{name: "bad chunk size at once", answer: ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n", err: true, want: Protocol},
 		{name: "switching", answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n", err: true, want: Protocol},
 		{name: "huge head", answer: ok + "A: " + repeat("x", 10<<20) + "\r\n\r\nabc", err: true, want: Protocol},
 		{name: "many lines", answer: ok + repeat("A: b\r\n", 100_000) + "\r\nabc", err: true, want: Protocol},

@@ -155,7 +155,7 @@ func TestCutPayloads(t *testing.T) {
 			r := ask(t, "http", srv.addr, "/")
 			resp, err := f.Do(context.Background(), r)
 			if c.fails {
-				wantCategory(t, err, Truncated)
+				wantCategory(t, err, map[bool]Category{true: Protocol, false: Truncated}[name == "a bad size at once"])
 				r.LastTry = true
 				if resp = mustDo(t, f, r); resp.Truncated != CutDisconnect || resp.Status != 200 || len(resp.Body) != 0 {
 					t.Errorf("the last try: cut %q, status %d, %q", resp.Truncated, resp.Status, resp.Body)
