@@ -199,6 +199,8 @@ func legible(resp *fetcher.Response) (body []byte, why string) {
 	switch {
 	case !opaque && hasRules(body):
 		return body, ""
+	case resp.Truncated == fetcher.CutTime:
+		return nil, fmt.Sprintf("%s: the file was too slow: no rule of it came in time", crawl.ErrTimeout)
 	case cut:
 		return nil, fmt.Sprintf("%s: the file ended before any rule (%s)", crawl.ErrTruncated, resp.Truncated)
 	case undecoded:
