@@ -12,7 +12,7 @@ import (
 // pureCores are the packages that decide and do nothing: no clock, no I/O, no
 // goroutine, no channel. Time and randomness are arguments, so each of their tests can be
 // repeated exactly.
-var pureCores = []string{"ring", "scheduler", "scheduler/timers", "fairshare", "importance", "importance/pagerank", "membership/consensus", "handoff/machine", "node/addresses/turns", "node/leases", "recrawl", "recrawl/estimate", "recrawl/policy", "recrawl/claims", "focus"}
+var pureCores = []string{"ring", "scheduler", "scheduler/timers", "fairshare", "importance", "importance/pagerank", "membership/consensus", "handoff/machine", "node/addresses/turns", "node/leases", "recrawl", "recrawl/estimate", "recrawl/policy", "recrawl/claims", "focus", "retry"}
 
 // pureImports are the packages from outside the project that a pure core may
 // import. They compute. Of net only the type of an address is allowed.

@@ -56,7 +56,11 @@ var table = []rule{
 		"a pure core: it knows numbers of URLs, and neither disk, network nor what a link is",
 	},
 	{
-		[]string{"scheduler"}, []string{"crawl", "fairshare", "scheduler/timers"},
+		[]string{"retry"}, []string{"crawl"},
+		"a pure table of what is fetched again: scheduler, pipeline and config read the same one",
+	},
+	{
+		[]string{"scheduler"}, []string{"crawl", "fairshare", "retry", "scheduler/timers"},
 		"a pure core: it knows the nouns and the rules of shares, and neither disk, network nor its callers",
 	},
 	{
@@ -156,7 +160,7 @@ var table = []rule{
 		"pure: it says what keys and values look like, and knows neither store, clock nor goroutine",
 	},
 	{
-		[]string{"frontier/reader"}, []string{"crawl", "web/urlnorm", "frontier/layout", "frontier/storage"},
+		[]string{"frontier/reader"}, []string{"crawl", "web/urlnorm", "frontier/layout", "frontier/result", "frontier/storage"},
 		"it reads one snapshot and changes nothing",
 	},
 	{
@@ -200,7 +204,7 @@ var table = []rule{
 		"it carries out requests; what they mean is known above",
 	},
 	{
-		[]string{"frontier/listing"}, []string{"crawl", "web/scope", "web/urlnorm", "frontier/layout", "frontier/reader", "frontier/storage"},
+		[]string{"frontier/listing"}, []string{"crawl", "web/scope", "web/urlnorm", "frontier/layout", "frontier/reader", "frontier/result", "frontier/storage"},
 		"it reads URLs out of a snapshot in pages; the patterns are those of the scope",
 	},
 	{
@@ -264,11 +268,11 @@ var table = []rule{
 		"the cluster knows no web; views and stores reach it through interfaces that it declares",
 	},
 	{
-		[]string{"pipeline"}, []string{"crawl", "web/*"},
+		[]string{"pipeline"}, []string{"crawl", "retry", "web/*"},
 		"one page's trip; where pages come from and go to are interfaces that it declares",
 	},
 	{
-		[]string{"config"}, []string{"crawl", "focus", "importance", "store/upload", "web/normalize", "web/scope"},
+		[]string{"config"}, []string{"crawl", "focus", "importance", "retry", "store/upload", "web/normalize", "web/scope"},
 		"flags become values; it starts nothing",
 	},
 	{
@@ -404,7 +408,7 @@ var table = []rule{
 		"it joins handoff to the frontier and to peers; what a move means for fetching is node's",
 	},
 	{
-		[]string{"node/dispatch"}, []string{"crawl", "dnscache", "fairshare", "frontier", "peer", "ring", "scheduler", "web/robots", "web/urlnorm", "ticks"},
+		[]string{"node/dispatch"}, []string{"crawl", "dnscache", "fairshare", "frontier", "peer", "retry", "ring", "scheduler", "web/robots", "web/urlnorm", "ticks"},
 		"it joins scheduler, frontier and resolver; the lease, the view, the moves and the way to peers reach it as hooks and orders",
 	},
 	{

@@ -131,6 +131,7 @@ type Politeness struct {
 	AllowNet []netip.Prefix `name:"allow-net" group:"politeness" placeholder:"CIDR" help:"Private network that may be crawled, e.g. 127.0.0.0/8; repeatable." live:"cluster"`
 	// TLSVerify is strict or record; record continues with a bad certificate.
 	TLSVerify string `name:"tls-verify" group:"politeness" placeholder:"strict|record" default:"strict" help:"record: continue with a bad certificate and record it." live:"cluster"`
+	Answers   `embed:""`
 }
 
 // Output defines what is stored, and how safely.

@@ -16,7 +16,7 @@ import (
 // live are the flags of the crawl's settings that can be changed while it runs.
 var live = []string{
 	"scope", "include", "exclude", "assets", "focus", "focus-min", "max-depth", "max-pages", "max-pages-per-host", "max-duration", "max-body",
-	"delay", "ip-delay", "user-agent", "robots-agent", "contact", "robots", "tls-verify", "allow-net", "priority", "index",
+	"delay", "ip-delay", "user-agent", "robots-agent", "contact", "robots", "tls-verify", "allow-net", "retries", "retry-statuses", "timeout", "header-timeout", "cookies", "priority", "index",
 	"recrawl", "recrawl-interval", "recrawl-min", "recrawl-max", "recrawl-share", "recrawl-changed",
 	"render", "render-match", "render-screenshot",
 }
@@ -49,6 +49,7 @@ func Report(s *crawl.Settings) crawl.SettingsReport {
 		AllowNet: []string{}, Store: c.Store, Index: c.Index, Priority: c.Priority, Recrawl: c.Recrawl, RecrawlInterval: shortDuration(c.RecrawlInterval),
 		RecrawlMin: shortDuration(c.RecrawlMin), RecrawlMax: shortDuration(c.RecrawlMax), RecrawlShare: c.RecrawlShare, RecrawlChanged: c.RecrawlChanged,
 		Render: c.Render, RenderMatch: orEmpty(c.RenderMatch), RenderScreenshot: c.RenderScreenshot,
+		Retries: c.Retries, RetryStatuses: c.RetryStatuses, Timeout: c.Timeout.String(), HeaderTimeout: c.HeaderTimeout.String(), Cookies: c.Cookies,
 	}
 	if c.IPDelay != nil {
 		text := c.IPDelay.String()
@@ -91,6 +92,7 @@ func ofSettings(s *crawl.Settings, version string) Config {
 	c.Index = word(s.Index, "off", "on")
 	c.Render, c.RenderMatch, c.RenderScreenshot = cmp.Or(s.Render, crawl.RenderOff), slices.Clone(s.RenderMatch), s.RenderScreenshot
 	c.Priority, c.Revisits = cmp.Or(s.Priority, c.Priority), revisitsOf(s)
+	c.Answers = answersOf(s)
 	own := c.userAgent(version)
 	name, rest, _ := strings.Cut(own, " ")
 	theirName, theirRest, _ := strings.Cut(s.UserAgent, " ")
@@ -169,7 +171,7 @@ func isText(raw json.RawMessage, text string) bool {
 // liveProblems lists the problems of the crawl's settings, by field. reach says that where the crawl may go, or who answers for
 // it, was changed: only then a missing contact is one.
 func (c *Config) liveProblems(reach bool) []crawl.FieldError {
-	err := errors.Join(c.validateScope(), c.validatePoliteness(), c.validateOutputAndLimits(), c.validateRevisits(), c.validateRender())
+	err := errors.Join(c.validateScope(), c.validatePoliteness(), c.validateOutputAndLimits(), c.validateRevisits(), c.validateRender(), c.validateAnswers())
 	if err == nil && c.Contact == "" && len(c.AllowNet) == 0 && reach {
 		err = errors.New("--contact: is required to crawl anything outside --allow-net: give a contact for site owners")
 	}

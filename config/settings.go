@@ -43,6 +43,8 @@ func (c *Config) Settings(version string) crawl.Settings {
 		s.Priority = c.Priority
 	}
 	c.Revisits.addTo(&s)
+	answers := c.Answers // its own copy, since s has a pointer into it
+	answers.addTo(&s)
 	if s.Render = c.Render; s.Render == crawl.RenderOff {
 		s.Render = "" // as older nodes have it
 	}

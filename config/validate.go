@@ -40,6 +40,7 @@ func (c *Config) Validate() error {
 		c.validateOutputAndLimits(),
 		c.validateRevisits(),
 		c.validateRender(),
+		c.validateAnswers(),
 		c.validateTraces(),
 		c.validateWorkers(),
 	)

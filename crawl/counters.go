@@ -86,6 +86,8 @@ type Counters struct {
 	// Texts counts the URLs with a document for the index, TextBytes sums the sizes, and TextChanges counts how often a document was
 	// written or taken out.
 	Texts, TextBytes, TextChanges int64
+	Retries                       int64                   // requests that were, or will be, made again
+	GivenUp                       [NumGiveUpReasons]int64 // of Failed, but for URLs that another one replaces
 }
 
 // OverdueBuckets are the upper bounds, in seconds, of the histogram of how late due pages are put into the queue; the last
@@ -119,6 +121,10 @@ func (c *Counters) Each(f func(*int64)) {
 	f(&c.Texts)
 	f(&c.TextBytes)
 	f(&c.TextChanges)
+	f(&c.Retries)
+	for i := range c.GivenUp {
+		f(&c.GivenUp[i])
+	}
 }
 
 // Plus adds d to c.
@@ -152,6 +158,10 @@ func (c *Counters) add(d *Counters, times int64) {
 	c.Texts += times * d.Texts
 	c.TextBytes += times * d.TextBytes
 	c.TextChanges += times * d.TextChanges
+	c.Retries += times * d.Retries
+	for i := range c.GivenUp {
+		c.GivenUp[i] += times * d.GivenUp[i]
+	}
 	for i := range c.Overdue {
 		c.Overdue[i] += times * d.Overdue[i]
 	}

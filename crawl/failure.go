@@ -23,3 +23,33 @@ type Failure struct {
 
 // FailureRateLimited is the Failure.Error of a URL whose attempts all ended with 429 or 503.
 const FailureRateLimited = "rate_limited"
+
+// TriedInItsPlace ends the reason of a URL that has failed and is replaced by another one.
+const TriedInItsPlace = " is tried in its place"
+
+// GiveUpReason classes why a URL was given up, as in /status.fetch.given_up_by_reason: an
+// ErrCategory, or GaveUpLimited.
+type GiveUpReason uint8
+
+// GaveUpLimited: the host, or the URL, answered 429 or 503 to the last.
+const (
+	GaveUpLimited    GiveUpReason = NumErrCategories
+	NumGiveUpReasons              = NumErrCategories + 1
+)
+
+func (r GiveUpReason) String() string {
+	if r < GaveUpLimited {
+		return ErrCategory(r).String()
+	}
+	return FailureRateLimited
+}
+
+// GiveUpReasonOf is the reason with that name, or that of ErrOther.
+func GiveUpReasonOf(name string) GiveUpReason {
+	for r := range GiveUpReason(NumGiveUpReasons) {
+		if r.String() == name {
+			return r
+		}
+	}
+	return GiveUpReason(ErrOther)
+}

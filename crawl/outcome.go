@@ -17,8 +17,8 @@ const (
 	RobotsFetched
 	// Refused: robots.txt or a budget forbids the URL; no request was made.
 	Refused
-	// URLFailed: this URL failed (timeout, broken answer). It is retried after 1 s, 10 s and 60 s,
-	// and then has failed.
+	// URLFailed: this URL failed (timeout, broken answer), or answered a status that may change
+	// soon. It is tried again as package retry says, and then has failed.
 	URLFailed
 	// RateLimited: 429 or 503; the host backs off, the item stays queued. It
 	// counts as an attempt of the URL.
@@ -36,9 +36,13 @@ const (
 	// Blocked: the URL's address or port must not be connected to, and DNS cannot change that. The
 	// URL has failed, the host has not. No request was made.
 	Blocked
+	// Lost: a kept connection ended without a byte of an answer, which says nothing about the URL.
+	// The item stays queued, nothing but the gap is counted, and the next request has a new
+	// connection.
+	Lost
 )
 
-var kindNames = [...]string{"fetched", "robots_fetched", "refused", "url_failed", "rate_limited", "host_failed", "aborted", "robots_pending", "blocked"}
+var kindNames = [...]string{"fetched", "robots_fetched", "refused", "url_failed", "rate_limited", "host_failed", "aborted", "robots_pending", "blocked", "lost"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {

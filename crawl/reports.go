@@ -178,6 +178,16 @@ func (c *Counters) ErrorsByCategory() ErrorCounts {
 	}
 }
 
+// GivenUpByReason returns the URLs given up with their JSON names.
+func (c *Counters) GivenUpByReason() GivenUpCounts {
+	g := &c.GivenUp
+	return GivenUpCounts{
+		DNS: g[ErrDNS], Connect: g[ErrConnect], TLS: g[ErrTLS], Timeout: g[ErrTimeout],
+		Protocol: g[ErrProtocol], Truncated: g[ErrTruncated], BlockedAddress: g[ErrBlockedAddress], Other: g[ErrOther],
+		RateLimited: g[GaveUpLimited],
+	}
+}
+
 // SkippedByReason returns the counted refusals by name.
 func (c *Counters) SkippedByReason() SkippedCounts {
 	s := &c.Skipped

@@ -45,17 +45,13 @@ type Settings struct {
 	Render           string   `json:"render,omitempty"`
 	RenderMatch      []string `json:"render_match,omitempty"` // patterns as Include has them
 	RenderScreenshot bool     `json:"render_screenshot,omitempty"`
-	Cookies          string   `json:"cookies,omitempty"` // "", which is CookiesVisit, or one of the modes
+	// What servers answer. Absent fields mean the defaults: documents of older nodes lack them.
+	Retries       *int          `json:"retries,omitempty"`        // nil: DefaultRetries
+	RetryStatuses string        `json:"retry_statuses,omitempty"` // as retry.ParseStatuses reads it; "": DefaultRetryStatuses
+	Timeout       time.Duration `json:"timeout,omitempty"`        // of a whole answer; 0: DefaultTimeout
+	HeaderTimeout time.Duration `json:"header_timeout,omitempty"` // of its head; 0: DefaultHeaderTimeout
+	Cookies       string        `json:"cookies,omitempty"`        // "", which is CookiesVisit, or one of the modes
 }
-
-// The modes of Settings.Cookies.
-const (
-	CookiesOff   = "off"
-	CookiesVisit = "visit" // those set by a redirect go with that page's redirects, and end with the page
-)
-
-// VisitCookies reports whether cookies that a redirect sets go with the page's redirects.
-func (s *Settings) VisitCookies() bool { return s.Cookies != CookiesOff }
 
 // DefaultAgent is the product token of a user agent that has none.
 const DefaultAgent = "crawlnode"
@@ -94,6 +90,42 @@ func IsProductToken(s string) bool {
 func isTokenByte(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' || c == '-'
 }
+
+// Defaults of the settings about what servers answer.
+const (
+	// DefaultRetries is how often a URL is tried again.
+	DefaultRetries = 3
+	// DefaultRetryStatuses are those that say that the same request may succeed soon: time-out,
+	// too early, server errors and those of gateways and CDNs.
+	DefaultRetryStatuses = "408,425,500,502,504,520-526"
+	DefaultTimeout       = 60 * time.Second
+	DefaultHeaderTimeout = 15 * time.Second
+)
+
+// The modes of Settings.Cookies.
+const (
+	CookiesOff   = "off"
+	CookiesVisit = "visit" // those set by a redirect go with that page's redirects, and end with the page
+)
+
+// RetryCount is how often a URL is tried again.
+func (s *Settings) RetryCount() int {
+	if s.Retries == nil {
+		return DefaultRetries
+	}
+	return *s.Retries
+}
+
+// RetryList is the list of statuses that are tried again.
+func (s *Settings) RetryList() string { return cmp.Or(s.RetryStatuses, DefaultRetryStatuses) }
+
+// Times are the limits for a whole answer and for its head.
+func (s *Settings) Times() (whole, head time.Duration) {
+	return cmp.Or(s.Timeout, DefaultTimeout), cmp.Or(s.HeaderTimeout, DefaultHeaderTimeout)
+}
+
+// VisitCookies reports whether cookies that a redirect sets go with the page's redirects.
+func (s *Settings) VisitCookies() bool { return s.Cookies != CookiesOff }
 
 // The modes of Settings.Recrawl.
 const (

@@ -51,6 +51,11 @@ type SettingsReport struct {
 	Render           string      `json:"render"`            // off, auto or all
 	RenderMatch      []string    `json:"render_match"`      // patterns
 	RenderScreenshot bool        `json:"render_screenshot"` // a picture of each rendered page is archived
+	Retries          int         `json:"retries"`           // how often a URL is tried again
+	RetryStatuses    string      `json:"retry_statuses"`    // such as 502,520-526; none: no status
+	Timeout          string      `json:"timeout"`           // of a whole answer, such as 1m0s
+	HeaderTimeout    string      `json:"header_timeout"`    // of its head
+	Cookies          string      `json:"cookies"`           // off or visit
 	Priority         string      `json:"priority"`          // weights, such as depth=1
 	Recrawl          string      `json:"recrawl"`           // off, fixed or adaptive
 	RecrawlInterval  string      `json:"recrawl_interval"`  // such as 7d

@@ -297,6 +297,22 @@ type FetchStatus struct {
 	ErrorsByCategory ErrorCounts    `json:"errors_by_category"`
 	SkippedByReason  SkippedCounts  `json:"skipped_by_reason"`
 	LatencySeconds   Quantiles      `json:"latency_seconds"`
+	RetriesTotal     int64          `json:"retries_total"`
+	GivenUpTotal     int64          `json:"given_up_total"`
+	GivenUpByReason  GivenUpCounts  `json:"given_up_by_reason"`
+}
+
+// GivenUpCounts are Counters.GivenUp by name.
+type GivenUpCounts struct {
+	DNS            int64 `json:"dns"`
+	Connect        int64 `json:"connect"`
+	TLS            int64 `json:"tls"`
+	Timeout        int64 `json:"timeout"`
+	Protocol       int64 `json:"protocol"`
+	Truncated      int64 `json:"truncated"`
+	BlockedAddress int64 `json:"blocked_address"`
+	Other          int64 `json:"other"`
+	RateLimited    int64 `json:"rate_limited"`
 }
 
 // ResponseCounts counts answers by class of status.

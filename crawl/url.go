@@ -120,6 +120,8 @@ type Visit struct {
 	// Kept gets the nanoseconds for which the page kept pages of other domains from the parser;
 	// nil: not needed.
 	Kept *atomic.Int64
+	// Retries is how often the URL may be tried again, by the setting when the visit began.
+	Retries int
 	// Excluded: the item must only be refused, without any request.
 	Excluded bool
 }

@@ -45,7 +45,7 @@ type Completion struct {
 //	URLFailed, RateLimited     tried again at RetryAt, or failed; its record says why
 //	Blocked                    failed
 //	RobotsFetched, HostFailed,
-//	RobotsPending              still queued
+//	RobotsPending, Lost        still queued
 //	Aborted                    still queued, nothing is counted
 //
 // A URL that is still queued, or tried again, keeps its place and its number
@@ -155,6 +155,7 @@ func (g group) complete(c *Completion) error {
 	switch v := verdictOf(c); v {
 	case keep:
 	case retry:
+		pg.State.Counters.Retries++
 		q.Item.Attempts++
 		q.Item.NotBefore = pg.State.Line.Write(c.RetryAt)
 		pg.split(host, pg.Host(host))
@@ -285,6 +286,9 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 	pg.dequeue(host, q)
 	if rec.State == crawl.Failed {
 		pg.State.Counters.Failed++
+		if why, ok := result.GiveUp(&rec); ok {
+			pg.State.Counters.GivenUp[why]++
+		}
 	}
 	if o.Status != 0 && !o.IsSitemap && q.Item.Via != crawl.ViaSitemapFile {
 		// A page counts when it leaves the queue, so that one which was asked
@@ -351,15 +355,21 @@ func (pg part) count(o *crawl.Outcome) {
 		c.NearDup++
 	}
 	switch o.Kind {
-	case crawl.Fetched, crawl.RateLimited:
+	case crawl.Fetched, crawl.RateLimited, crawl.URLFailed:
+		if o.Status == 0 {
+			c.Errors[min(o.Category, crawl.ErrOther)]++
+			return
+		}
 		if class := o.Status/100 - 2; class >= 0 && class < len(c.Responses) {
 			c.Responses[class]++
 		}
 		c.Observe(o.Took.Milliseconds())
 		c.CountDefects(o)
+	case crawl.Lost:
+		c.Retries++
 	case crawl.Refused:
 		c.Skipped[min(o.Skip, crawl.NumSkipReasons-1)]++
-	case crawl.URLFailed, crawl.HostFailed, crawl.Blocked:
+	case crawl.HostFailed, crawl.Blocked:
 		c.Errors[min(o.Category, crawl.ErrOther)]++
 	}
 }

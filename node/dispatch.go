@@ -35,8 +35,9 @@ func (n *Node) newDispatcher(t *addresses.Turns) *dispatch.Dispatcher {
 		Permit: func() bool { n.heap.Work(); return n.permits.Take() }, PermitDone: n.permits.Done,
 		MayFetch: n.mayFetch, MayLastTry: n.mayLastTry,
 		LookupRoom: n.dns.Room, Fetchers: n.fetchers,
-		Scheduler: scheduler.Config{MaxBytes: int(n.cfg.Memory) / 4, Fetchers: n.fetchers(), Forgive: n.forgive},
-		Logger:    n.log,
+		Scheduler: scheduler.Config{MaxBytes: int(n.cfg.Memory) / 4, Fetchers: n.fetchers(), Forgive: n.forgive,
+			Retries: func() int { s := n.settings(); return s.RetryCount() }},
+		Logger: n.log,
 	})
 	d.Pause(true) // until the crawl document was taken over
 	return d

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/retry"
 	"crawlnode/web/urlnorm"
 )
 
@@ -95,7 +96,7 @@ func (w *worker) robotsFetch(keep, fetching context.Context, v crawl.Visit, rule
 	defer resp.Release()
 	a := answerOf(resp, at)
 	r := crawl.Response{Kind: crawl.RobotsFetched, Requested: true, Took: resp.Took, RetryAfter: askedWait(resp.Header, time.Now())}
-	if limited(resp.Status) {
+	if retry.Limited(resp.Status) {
 		r.Kind = crawl.RateLimited
 	}
 	return w.finish(keep, v, r, crawl.Outcome{Kind: r.Kind, Status: resp.Status, Took: resp.Took, Bytes: resp.WireBytes, FetchedAt: at, Answer: &a})

@@ -44,6 +44,6 @@ func fallBack(err error, v *crawl.Visit, rules *Rules, r *crawl.Response, o *cra
 		return
 	}
 	r.Kind, o.Kind, o.ScopeAlias = crawl.Blocked, crawl.Blocked, entry
-	o.Reason = strings.TrimPrefix(o.Reason, "robots.txt: ") + "; " + to.String() + " is tried in its place"
+	o.Reason = strings.TrimPrefix(o.Reason, "robots.txt: ") + "; " + to.String() + crawl.TriedInItsPlace
 	o.Targets = append(o.Targets, crawl.Target{URL: to, Depth: v.Item.Depth, Via: crawl.ViaGuess, Again: true})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/retry"
 )
 
 // Handout takes visits of pages that programs outside of the cluster fetch. The pipeline fetches robots.txt and
@@ -62,10 +63,12 @@ func (p *Pipeline) Answered(v crawl.Visit, r Report) *Settlement {
 	}}
 	o, wait := &s.outcome, time.Duration(0)
 	switch {
-	case limited(r.Status):
+	case retry.Limited(r.Status):
 		o.Kind = crawl.RateLimited
 		o.Reason = fmt.Sprintf("the host answered %d and asks for fewer requests", r.Status)
 		wait = min(max(r.RetryAfter, 0), maxRetryAfter)
+	case triedAgain(&v, r.Status, p.o.Rules()):
+		o.Kind, o.Reason = crawl.URLFailed, retryReason(r.Status)
 	case r.Status != 0:
 		o.Kind = crawl.Fetched
 	default:

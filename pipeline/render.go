@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/retry"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/urlnorm"
@@ -288,7 +289,7 @@ func (w *worker) part(keep, fetching context.Context, v crawl.Visit, rules *Rule
 	}
 	defer resp.Release()
 	r := crawl.Response{Kind: crawl.Fetched, Requested: true, Took: resp.Took, Bytes: resp.WireBytes}
-	if limited(resp.Status) {
+	if retry.Limited(resp.Status) {
 		r.Kind, r.RetryAfter = crawl.RateLimited, askedWait(resp.Header, time.Now())
 	}
 	o := crawl.Outcome{Kind: r.Kind, Status: resp.Status, Took: resp.Took, Bytes: resp.WireBytes, FetchedAt: at}

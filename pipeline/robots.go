@@ -232,6 +232,7 @@ func (c *chase) failed(err error) (crawl.Response, crawl.Outcome) {
 	if c.hop == 0 {
 		fallBack(err, &c.v, c.rules, &r, &o)
 	}
+	lose(err, &r, &o)
 	// The requests before this one were sent; their timings and Retry-After still apply.
 	r.Requested, r.Took, r.RetryAfter = r.Requested || c.r.Requested, max(r.Took, c.r.Took), c.r.RetryAfter
 	return r, o

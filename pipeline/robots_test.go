@@ -369,7 +369,7 @@ func TestBrokenRobots(t *testing.T) {
 			if o.Kind != crawl.RobotsFetched || o.Robots.Verdict != crawl.RobotsRules {
 				t.Fatalf("%+v", o)
 			}
-			if robots.Parse(o.Robots.Body, Agent).Allowed(srv.URL + "/private") {
+			if robots.Parse(o.Robots.Body, crawl.DefaultAgent).Allowed(srv.URL + "/private") {
 				t.Errorf("/private is open by %q", o.Robots.Body)
 			}
 		})

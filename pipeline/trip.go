@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/retry"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/urlnorm"
@@ -193,14 +194,15 @@ func (w *worker) page(keep, fetching context.Context, takeBack context.CancelCau
 		leave(place)
 		r, o := failure(err, v.Host, at)
 		fallBack(err, &v, rules, &r, &o)
+		lose(err, &r, &o)
 		return w.finish(keep, v, r, o)
 	}
-	o := answered(v, resp)
+	o := answered(v, resp, rules)
 	if rules.Settings.Revisits() {
 		o.MaxAge = maxAge(resp.Header, resp.Started.Add(resp.Took))
 	}
 	wait := time.Duration(0)
-	if limited(resp.Status) { // on a page Retry-After has no meaning (RFC 9110, 10.2.3), and a hostile one would hold its host for a year
+	if retry.Limited(resp.Status) { // on a page Retry-After has no meaning (RFC 9110, 10.2.3), and a hostile one would hold its host for a year
 		wait = askedWait(resp.Header, time.Now())
 	}
 	w.p.o.Source.Release(v, crawl.Response{Kind: o.Kind, Requested: true, Took: o.Took, Bytes: o.Bytes, RetryAfter: wait})
@@ -290,8 +292,11 @@ func (w *worker) request(u urlnorm.URL, v crawl.Visit, rules *Rules) fetcher.Req
 			return nil
 		},
 	}
+	r.Timeout, r.HeadTimeout = rules.Settings.Times()
 	if u == v.Item.URL {
 		r.ETag, r.LastModified = v.Item.ETag, v.Item.LastModified
+		_, more := retry.After(v.Item.Attempts+1, v.Retries)
+		r.LastTry = !more
 	}
 	if v.Item.Via == crawl.ViaSitemapFile { // no page: the limit of its kind is the protocol's
 		r.MaxBody = max(r.MaxBody, sitemapBytes)
@@ -337,22 +342,43 @@ func failure(err error, host crawl.Host, at time.Time) (crawl.Response, crawl.Ou
 	return crawl.Response{Kind: o.Kind, Requested: contacted, Took: o.Took}, o
 }
 
-// limited reports whether a status asks for fewer requests.
-func limited(status int) bool {
-	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+// lose changes the failure of a request on a kept connection that ended without a byte of an
+// answer: nothing is known of the URL, and the next request has a new connection.
+func lose(err error, r *crawl.Response, o *crawl.Outcome) {
+	var fe *fetcher.Error
+	if errors.As(err, &fe) && fe.Reused && (o.Kind == crawl.URLFailed || o.Kind == crawl.HostFailed) {
+		r.Kind, o.Kind = crawl.Lost, crawl.Lost
+	}
+}
+
+// triedAgain reports whether a status is no result yet: it may be another one soon, and the URL
+// has tries left.
+func triedAgain(v *crawl.Visit, status int, rules *Rules) bool {
+	if status < http.StatusBadRequest { // most answers
+		return false
+	}
+	statuses, err := retry.ParseStatuses(rules.Settings.RetryList())
+	if err != nil { // settings are checked where they come in; the defaults are valid
+		return false
+	}
+	_, more := retry.After(v.Item.Attempts+1, v.Retries)
+	return more && statuses.Has(status)
 }
 
 // answered starts the outcome of a request that got an answer.
-func answered(v crawl.Visit, resp *fetcher.Response) crawl.Outcome {
+func answered(v crawl.Visit, resp *fetcher.Response, rules *Rules) crawl.Outcome {
 	o := crawl.Outcome{
 		Kind: crawl.Fetched, Status: resp.Status, FetchedAt: resp.Started, Took: resp.Took, Bytes: resp.WireBytes,
 		ContentType: resp.MediaType, Truncated: string(resp.Truncated), IsSitemap: v.Item.Via == crawl.ViaSitemapFile,
 		Conditional: resp.Conditional,
 	}
 	keepValidators(&v, resp, &o)
-	if limited(resp.Status) {
+	if retry.Limited(resp.Status) {
 		o.Kind = crawl.RateLimited
 		o.Reason = fmt.Sprintf("the host answered %d and asks for fewer requests", resp.Status)
+	}
+	if triedAgain(&v, resp.Status, rules) {
+		o.Kind, o.Reason = crawl.URLFailed, retryReason(resp.Status)
 	}
 	return o
 }
@@ -362,6 +388,11 @@ var cutShort = map[fetcher.Cut]string{
 	fetcher.CutLength:     "the payload was cut at a limit of size (--max-body)",
 	fetcher.CutTime:       "the payload took too long: what came in time was stored",
 	fetcher.CutDisconnect: "the server ended the payload early: what came was stored",
+}
+
+// retryReason is why a URL is tried again that got an answer.
+func retryReason(status int) string {
+	return fmt.Sprintf("the server answered %d, which may change soon", status)
 }
 
 // remark adds warnings to o about an answer that is used all the same.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/retry"
 )
 
 // Times from the disk are clamped to the largest values that the rules can produce
@@ -32,7 +33,7 @@ func (c *Core) believe(now time.Time, h *host) {
 
 // believeItems clamps the next tries of URLs; it does not change items.
 func believeItems(now time.Time, items []crawl.Item) []crawl.Item {
-	last := now.Add(retryDelays[len(retryDelays)-1])
+	last := now.Add(retry.MaxDelay)
 	late := func(it crawl.Item) bool { return it.NotBefore.After(last) }
 	if !slices.ContainsFunc(items, late) {
 		return items

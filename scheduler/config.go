@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/retry"
 )
 
 // Config has the settings of the scheduler. The zero value works: each field that is zero
@@ -47,6 +48,9 @@ type Config struct {
 	Shares [crawl.Bands]int
 	// MaxFailures in a row freeze a host. Default 5.
 	MaxFailures int
+	// Retries is how often a URL is tried again that failed; it is read when a visit begins.
+	// Default: always crawl.DefaultRetries.
+	Retries func() int
 	// Freeze is for how long. Default 1 h.
 	Freeze time.Duration
 	// Forgive, if set, is a time before which failures of hosts do not count any more: see
@@ -99,6 +103,9 @@ func (c Config) withDefaults() Config {
 	if c.Received == nil {
 		c.Received = func(uint64) int64 { return 0 }
 	}
+	if c.Retries == nil {
+		c.Retries = func() int { return crawl.DefaultRetries }
+	}
 	if c.Excluded == nil {
 		c.Excluded = func(*crawl.Item) bool { return false }
 	}
@@ -127,14 +134,18 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// RetryDelay says when a URL whose own fetch failed is tried again: after 1 s,
-// 10 s and 60 s, then no more (false). attempts counts the failed fetches of
-// the URL, the present one included, so it starts at 1.
-func RetryDelay(attempts int) (time.Duration, bool) {
-	if attempts < 1 || attempts > len(retryDelays) {
-		return 0, false
-	}
-	return retryDelays[attempts-1], true
+// Again says when the item of a visit that ended with kind is tried again; false: it had its last
+// try. Whoever decides what becomes of a visit asks this, so that all of them agree.
+func Again(v *crawl.Visit, kind crawl.Kind) (time.Duration, bool) {
+	return again(v.Item.Attempts, v.Retries, kind)
 }
 
-var retryDelays = [...]time.Duration{time.Second, 10 * time.Second, 60 * time.Second}
+func again(attempts, retries int, kind crawl.Kind) (time.Duration, bool) {
+	switch kind {
+	case crawl.URLFailed:
+		return retry.After(attempts+1, retries)
+	case crawl.RateLimited:
+		return retry.After(attempts+1, retry.LimitedTries)
+	}
+	return 0, false
+}

@@ -306,7 +306,7 @@ func (c *Core) Next(now time.Time) (crawl.Visit, bool) {
 // open begins a visit of h for its ith item.
 func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
 	c.lastID++
-	v := &visit{id: c.lastID, host: h, item: h.items[i], open: true, cuts: c.shares.cuts.of(&h.items[i])}
+	v := &visit{id: c.lastID, host: h, item: h.items[i], open: true, cuts: c.shares.cuts.of(&h.items[i]), retries: c.cfg.Retries()}
 	c.takeFetcher(now, v)
 	h.items = slices.Delete(h.items, i, i+1)
 	h.open, h.heldSince = true, 0
@@ -320,6 +320,8 @@ func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
 		Robots: h.robotsOf(v.item.URL.Origin(), now),
 		Gap:    c.gap(h),
 		Domain: h.domain.Name(),
+
+		Retries: v.retries,
 	}
 	switch {
 	case h.excluded:
@@ -362,7 +364,7 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 	}
 	h.limits.note(now, r.Kind, &v.item)
 	c.noteFetch(now, v, &r)
-	if _, again := RetryDelay(v.item.Attempts + 1); !again && r.Kind == crawl.RateLimited {
+	if _, more := again(v.item.Attempts, v.retries, r.Kind); !more && r.Kind == crawl.RateLimited {
 		v.excused = h.limits.excuse(now)
 	}
 	if r.Kind == crawl.Fetched && v.item.Via != crawl.ViaSitemapFile {
@@ -463,10 +465,10 @@ func (c *Core) Completed(now time.Time, id uint64) {
 		h.ended = append(h.ended, v.item.URL.String())
 	}
 	switch v.kind {
-	case crawl.RobotsFetched, crawl.RobotsPending, crawl.HostFailed, crawl.Aborted:
+	case crawl.RobotsFetched, crawl.RobotsPending, crawl.HostFailed, crawl.Aborted, crawl.Lost:
 		c.putBack(h, v.item)
 	case crawl.URLFailed, crawl.RateLimited:
-		if wait, again := RetryDelay(v.item.Attempts + 1); again || v.excused {
+		if wait, more := again(v.item.Attempts, v.retries, v.kind); more || v.excused {
 			v.item.Attempts++
 			v.item.NotBefore = v.ended.Add(wait)
 			c.putBack(h, v.item)

@@ -125,16 +125,17 @@ type host struct {
 
 // visit is one visit handed out and not completed.
 type visit struct {
-	id    uint64
-	host  *host
-	item  crawl.Item
-	open  bool
-	block *share // whose share it uses, beside the domain's; nil: none
-	begun time.Time
-	late  bool // it has been open for longer than overdue, and counts as failed
-	dear  bool // other hosts have waited for its fetcher since
-	over  bool // it was taken back for other hosts
-	cuts  int  // how often its URL was taken back before
+	id      uint64
+	host    *host
+	item    crawl.Item
+	open    bool
+	block   *share // whose share it uses, beside the domain's; nil: none
+	begun   time.Time
+	late    bool // it has been open for longer than overdue, and counts as failed
+	dear    bool // other hosts have waited for its fetcher since
+	over    bool // it was taken back for other hosts
+	cuts    int  // how often its URL was taken back before
+	retries int  // of its URL
 	// After Release:
 	kind    crawl.Kind
 	ended   time.Time

@@ -449,8 +449,8 @@ func (m *model) complete(h *modelHost) {
 		h.queue = slices.Delete(h.queue, at, at+1)
 		h.fetched[v.Item.URL]++
 	case crawl.URLFailed, crawl.RateLimited:
+		wait, again := Again(&v.Visit, v.response.Kind)
 		h.queue[at].Attempts++
-		wait, again := RetryDelay(h.queue[at].Attempts)
 		h.queue[at].NotBefore = m.now.Add(wait)
 		if !again && !excused {
 			h.queue = slices.Delete(h.queue, at, at+1)

@@ -8,15 +8,23 @@ import (
 	"crawlnode/crawl"
 )
 
-func TestRetryDelay(t *testing.T) {
+// TestAgain: a URL has the tries of the setting, and of 429 and 503 three more whatever it is.
+func TestAgain(t *testing.T) {
 	t.Parallel()
-	want := []struct {
-		d     time.Duration
-		again bool
-	}{{0, false}, {time.Second, true}, {10 * time.Second, true}, {time.Minute, true}, {0, false}, {0, false}}
-	for attempts, w := range want {
-		if d, again := RetryDelay(attempts); d != w.d || again != w.again {
-			t.Errorf("RetryDelay(%d) = %v, %v, want %v, %v", attempts, d, again, w.d, w.again)
+	for _, tc := range []struct {
+		attempts, retries int
+		kind              crawl.Kind
+		want              time.Duration
+		again             bool
+	}{
+		{0, 3, crawl.URLFailed, time.Second, true}, {1, 3, crawl.URLFailed, 10 * time.Second, true}, {2, 3, crawl.URLFailed, time.Minute, true},
+		{3, 3, crawl.URLFailed, 0, false}, {0, 0, crawl.URLFailed, 0, false}, {4, 5, crawl.URLFailed, time.Minute, true},
+		{0, 0, crawl.RateLimited, time.Second, true}, {2, 9, crawl.RateLimited, time.Minute, true}, {3, 9, crawl.RateLimited, 0, false},
+		{0, 3, crawl.Fetched, 0, false}, {0, 3, crawl.HostFailed, 0, false}, {0, 3, crawl.Lost, 0, false}, {0, 3, crawl.Blocked, 0, false},
+	} {
+		v := crawl.Visit{Lease: crawl.Lease{Item: crawl.Item{Attempts: tc.attempts}}, Retries: tc.retries}
+		if got, again := Again(&v, tc.kind); got != tc.want || again != tc.again {
+			t.Errorf("%+v: %v, %v", tc, got, again)
 		}
 	}
 }

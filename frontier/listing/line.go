@@ -1,14 +1,12 @@
 package listing
 
 import (
-	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
+	"crawlnode/frontier/result"
 )
 
 // line reads a row; ok is false when its URL is not wanted.
@@ -63,7 +61,7 @@ func lineOf(rec *crawl.Record) crawl.URLLine {
 	if rec.Reason != "" {
 		l.Reason = &rec.Reason
 	}
-	if cause := causeOf(rec); cause != "" {
+	if cause := result.CauseOf(rec); cause != "" {
 		l.Cause = &cause
 	}
 	return l
@@ -74,52 +72,4 @@ func timeOrNil(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
-}
-
-// causeOf classes the reason of a record. Records have the sentence alone. That of a request which
-// got no answer begins with its category, behind words about robots.txt when it was for that; for a host without an address and for refusals see
-// package pipeline, for a host that was given up node/dispatch.
-func causeOf(rec *crawl.Record) string {
-	switch {
-	case rec.State == crawl.Done || rec.Reason == "":
-		return ""
-	case rec.State == crawl.RefusedForever:
-		return skipCause(rec.Reason)
-	case rec.Status == http.StatusTooManyRequests || rec.Status == http.StatusServiceUnavailable:
-		return crawl.FailureRateLimited
-	}
-	reason := strings.TrimPrefix(strings.TrimPrefix(rec.Reason, "host_dead: "), "robots.txt: ")
-	if _, there, ok := strings.Cut(reason, ", where it redirects to: "); ok && strings.HasPrefix(reason, "robots.txt of ") {
-		reason = there
-	}
-	if word, _, ok := strings.Cut(reason, ": "); ok && slices.Contains(crawl.ErrCategoryNames[:], word) {
-		return word
-	}
-	for _, c := range sentences {
-		if strings.HasPrefix(reason, c.begin) {
-			return c.cause
-		}
-	}
-	return crawl.ErrOther.String()
-}
-
-// sentences are the beginnings of reasons without a category.
-var sentences = []struct{ begin, cause string }{
-	{"the host has no address that may be asked", crawl.ErrBlockedAddress.String()},
-	{"the host has no address", crawl.ErrDNS.String()},
-	{"the host answered", crawl.FailureRateLimited},
-	{"it asks to be left alone", crawl.FailureRateLimited},
-}
-
-// skipCause is the skip reason of a refused URL.
-func skipCause(reason string) string {
-	switch {
-	case strings.HasPrefix(reason, "robots.txt"):
-		return crawl.SkipRobots.String()
-	case strings.HasPrefix(reason, "the host has"):
-		return crawl.SkipHostBudget.String()
-	case strings.Contains(reason, "deeper than"):
-		return crawl.SkipDepth.String()
-	}
-	return crawl.SkipOutOfScope.String()
 }

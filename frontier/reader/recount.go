@@ -5,6 +5,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/result"
 	"crawlnode/frontier/storage"
 )
 
@@ -58,6 +59,9 @@ func (v *Partition) Recount() (m layout.MetaEntry, err error) {
 			}
 			if rec, err := layout.DecodeRecord(value); err == nil && rec.State == crawl.Failed {
 				c.Failed++
+				if why, ok := result.GiveUp(&rec.Record); ok {
+					c.GivenUp[why]++
+				}
 			} else if err == nil && rec.State == crawl.Done {
 				c.Pages++
 			}

@@ -93,6 +93,7 @@ type flight struct {
 	url       urlnorm.URL
 	via       crawl.Via
 	attempts  int          // the item's, before this visit
+	retries   int          // of the item
 	spaced    netip.Addr   // whose turn it uses until its release; zero: no address's
 	page      bool         // it holds a page permit
 	used      bool         // the permit became a page

@@ -150,7 +150,7 @@ func (w *frontierWorld) work(ctx context.Context) {
 		r.d.Release(v, answer)
 		if answer.Kind != crawl.Aborted {
 			c := frontier.Completion{Lease: v.Lease, Host: r.d.HostState(v), Outcome: crawl.Outcome{Kind: answer.Kind, Robots: answer.Robots, FetchedAt: time.Now()}}
-			if wait, again := scheduler.RetryDelay(v.Item.Attempts + 1); again && answer.Kind == crawl.URLFailed {
+			if wait, again := scheduler.Again(&v, crawl.URLFailed); again && answer.Kind == crawl.URLFailed {
 				c.RetryAt = time.Now().Add(wait)
 			}
 			if answer.Kind == crawl.Fetched && v.Item.Depth == 0 {

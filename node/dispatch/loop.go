@@ -254,7 +254,7 @@ func (l *loop) allowed(now time.Time, v crawl.Visit, page bool) bool {
 
 // send gives v to a waiter. False: the right to fetch it has just ended.
 func (l *loop) send(v crawl.Visit, h *holding, w waiter, page, over bool) bool {
-	f := &flight{id: v.ID, partition: v.Partition, host: v.Host, url: v.Item.URL, via: v.Item.Via, attempts: v.Item.Attempts, page: page}
+	f := &flight{id: v.ID, partition: v.Partition, host: v.Host, url: v.Item.URL, via: v.Item.Via, attempts: v.Item.Attempts, retries: v.Retries, page: page}
 	v.Received, v.Kept = &f.received, &f.kept
 	f.ctx, f.cancel = context.WithCancelCause(l.base)
 	if !l.enter(v, f) {
@@ -314,7 +314,7 @@ func (l *loop) release(now time.Time, id uint64, r crawl.Response) {
 		l.d.mu.Unlock()
 	}
 	l.strayEnded(now, f, r.Requested)
-	_, again := scheduler.RetryDelay(f.attempts + 1)
+	_, again := scheduler.Again(&crawl.Visit{Lease: crawl.Lease{Item: crawl.Item{Attempts: f.attempts}}, Retries: f.retries}, r.Kind)
 	again = again || l.core.Excused(id)
 	// A URL that is given up after an answer also counts as a page.
 	f.used = r.Kind == crawl.Fetched || !again && (r.Kind == crawl.RateLimited || r.Kind == crawl.URLFailed)

@@ -54,12 +54,8 @@ func (d *Dispatcher) newest(id uint64) (crawl.HostState, bool) {
 // RetryAt returns when v's URL, whose fetch failed with kind, is retried; the zero time gives it
 // up. It is called between Release and Completed.
 func (d *Dispatcher) RetryAt(v crawl.Visit, kind crawl.Kind) time.Time {
-	if kind != crawl.URLFailed && kind != crawl.RateLimited {
-		return time.Time{}
-	}
 	now := time.Now()
-	wait, again := scheduler.RetryDelay(v.Item.Attempts + 1)
-	if again {
+	if wait, again := scheduler.Again(&v, kind); again {
 		return now.Add(wait)
 	}
 	if kind == crawl.RateLimited && d.excused(v.ID) {

@@ -29,13 +29,17 @@ func (f *fetchCounters) observe(o *crawl.Outcome) {
 		c.Robots++
 	case crawl.Refused:
 		c.Skipped[o.Skip]++
-	case crawl.URLFailed, crawl.HostFailed, crawl.Blocked:
+	case crawl.HostFailed, crawl.Blocked:
 		c.Errors[o.Category]++
+	case crawl.URLFailed:
+		if o.Status == 0 { // else it is an answer, of a status that is tried again
+			c.Errors[o.Category]++
+		}
 	case crawl.Fetched:
 		if !o.IsSitemap {
 			c.Pages++
 		}
-	case crawl.RateLimited, crawl.Aborted, crawl.RobotsPending:
+	case crawl.RateLimited, crawl.Aborted, crawl.RobotsPending, crawl.Lost:
 	}
 	if o.Status >= 200 && o.Status < 600 && o.Kind != crawl.RobotsFetched && o.Kind != crawl.RobotsPending {
 		c.Responses[o.Status/100-2]++

@@ -228,6 +228,10 @@ func fillTotals(s *crawl.Status, c *crawl.Counters) {
 	for _, v := range c.Errors {
 		s.Fetch.ErrorsTotal += v
 	}
+	s.Fetch.RetriesTotal, s.Fetch.GivenUpByReason = c.Retries, c.GivenUpByReason()
+	for _, v := range c.GivenUp {
+		s.Fetch.GivenUpTotal += v
+	}
 	s.Fetch.LatencySeconds = c.LatencyQuantiles()
 	s.Links.Found = c.LinksFound
 	s.Output.RecordsTotal, s.Output.ContentDuplicatesTotal, s.Output.NearDuplicatesTotal = c.Captures, c.ContentDup, c.NearDup

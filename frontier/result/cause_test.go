@@ -1,4 +1,4 @@
-package listing
+package result
 
 import (
 	"testing"
@@ -21,7 +21,7 @@ func TestCauseOf(t *testing.T) {
 		"robots.txt of http://a.test: http://b.test/x, where it redirects to: connect: refused":                  "connect",
 		"robots.txt of http://a.test: http://b.test/x, where it redirects to: the host has no address: NXDOMAIN": "dns",
 	} {
-		if got := causeOf(&crawl.Record{State: crawl.Failed, Reason: reason}); got != want {
+		if got := CauseOf(&crawl.Record{State: crawl.Failed, Reason: reason}); got != want {
 			t.Errorf("%q: %q, want %q", reason, got, want)
 		}
 	}
