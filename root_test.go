@@ -554,6 +554,10 @@ var table = []rule{
 		"it reads a node's reports; what follows is done by the verb",
 	},
 	{
+		[]string{"cli/givenup"}, []string{"api/plaintext", "crawl", "frontier/offline", "node/datadir"},
+		"the crawl verb tells what was given up when its node has ended, so it reads the directory",
+	},
+	{
 		[]string{"cli"}, []string{"api", "api/client", "api/urlfrontier", "api/plaintext", "cli/*", "config", "crawl", "node", "node/keyfile", "store/readback", "store/s3test"},
 		"what a person types and reads; the engine's packages are reached through node and the API",
 	},

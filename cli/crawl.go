@@ -99,6 +99,7 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 		s.isOver = s.wasOver
 	}
 	code := watch.exitCode(s.run(ctx), s.finished)
+	code = watch.countLost(ctx, code, s.finished, seeds)
 	watch.summary(code, s.finished)
 	dir := watch.info.DataDir
 	return s.uploaded(files.AfterCrawl(ctx, code, dir, commandLine(ownCommand(env.Executable), "export", "files", "--data-dir", dir, "--output", v.Files)))

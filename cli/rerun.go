@@ -68,5 +68,8 @@ func overText(st *crawl.Status) string {
 	case crawl.FinishMaxDuration:
 		return fmt.Sprintf("this crawl ended%s after %s, by --max-duration: it goes on with a higher limit, or with --max-duration 0s", when, pages)
 	}
+	if n := st.Fetch.GivenUpTotal; n > 0 {
+		return fmt.Sprintf("this crawl ended%s: what it found was fetched, %s, or given up, %s: crawlnode urls list --state failed says why; --again fetches the seeds once more", when, pages, countOf(n, "URL"))
+	}
 	return fmt.Sprintf("this crawl ended%s: everything that it found was fetched, %s; --again fetches the seeds once more and follows what is new there", when, pages)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -11,6 +12,8 @@ import (
 	"crawlnode/api/client"
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
+	"crawlnode/cli/givenup"
+	"crawlnode/cli/seedlist"
 	"crawlnode/cli/seedwatch"
 	"crawlnode/crawl"
 	"crawlnode/node"
@@ -39,6 +42,7 @@ type crawlWatch struct {
 	before  int64            // pages of earlier runs
 	gaveUp  atomic.Bool      // no seed could be fetched
 	told    time.Time        // when progress was written last, without a terminal
+	lost    *givenup.Tally   // what was given up; nil: nothing
 }
 
 func (w *crawlWatch) open(info node.Info) {
@@ -207,8 +211,16 @@ func (w *crawlWatch) summary(code int, reason string) {
 		float64(st.Throughput.PagesTotal)/max(took.Seconds(), 0.001), plaintext.Bytes(st.Throughput.BytesInTotal))
 	r, e, k := st.Fetch.Responses, st.Fetch.ErrorsByCategory, st.Fetch.SkippedByReason
 	say("answers", "%d 2xx, %d 3xx, %d 4xx, %d 5xx", r.C2xx, r.C3xx, r.C4xx, r.C5xx)
-	say("errors", "%s", amounts(st.Fetch.ErrorsTotal, []amount{{"dns", e.DNS}, {"connect", e.Connect}, {"tls", e.TLS}, {"timeout", e.Timeout},
-		{"protocol", e.Protocol}, {"truncated", e.Truncated}, {"blocked address", e.BlockedAddress}, {"other", e.Other}}))
+	if st.Fetch.ErrorsTotal > 0 || w.lost == nil { // errors: 0 would say that all is well
+		say("errors", "%s", amounts(st.Fetch.ErrorsTotal, []amount{{"dns", e.DNS}, {"connect", e.Connect}, {"tls", e.TLS}, {"timeout", e.Timeout},
+			{"protocol", e.Protocol}, {"truncated", e.Truncated}, {"blocked address", e.BlockedAddress}, {"other", e.Other}}))
+	}
+	if w.lost != nil {
+		say("given up", "%s", w.lost.Summary())
+		for _, line := range w.lost.HostLines() {
+			say("given up", "%s", line)
+		}
+	}
 	skipped := []amount{{"out of scope", k.OutOfScope}, {"robots", k.Robots}, {"depth", k.Depth}, {"trap", k.Trap}, {"too long", k.TooLong},
 		{"host budget", k.HostBudget}, {"scheme", k.Scheme}, {"invalid", k.Invalid}, {"nofollow", k.NoFollow}, {"focus", k.Focus}}
 	total := int64(0)
@@ -233,9 +245,57 @@ func (w *crawlWatch) summary(code int, reason string) {
 		say("ended", "interrupted: the same command goes on from here")
 	}
 	if w.batch && !w.gaveUp.Load() {
+		defer w.sayLost()
 		for _, next := range w.nextSteps(reason) {
 			fmt.Fprintln(w.env.Stdout, "next: "+plaintext.Escape(next))
 		}
+	}
+}
+
+// countLost counts what was given up, when the node has ended, and returns the exit code: a crawl
+// that has got nothing of a seed's host has failed.
+func (w *crawlWatch) countLost(ctx context.Context, code int, finished string, seeds []seedlist.Entry) int {
+	if w.last == nil || w.last.Fetch.GivenUpTotal == 0 {
+		return code
+	}
+	var hosts []string
+	for i := range seeds {
+		if u, err := hostOfSeed(seeds[i].URL); err == nil {
+			hosts = append(hosts, u)
+		}
+	}
+	t, err := givenup.Read(context.WithoutCancel(ctx), w.info.DataDir, hosts)
+	switch {
+	case err != nil:
+		w.env.Fail(0, "what was given up cannot be listed: %v", err)
+		return code
+	case t.URLs == 0: // they were fetched since
+		return code
+	}
+	w.lost = &t
+	if code != command.ExitOK || finished == "" {
+		return code
+	}
+	for _, h := range t.Barren[:min(len(t.Barren), givenup.MaxHosts)] {
+		code = w.env.Fail(command.ExitError, "nothing of the seed's host %s was fetched: %s", h.Name, h.Reason)
+	}
+	return code
+}
+
+// hostOfSeed is the host of a URL, as records have it.
+func hostOfSeed(seed string) (string, error) {
+	u, err := url.Parse(seed)
+	if err != nil {
+		return "", err
+	}
+	return strings.ToLower(u.Hostname()), nil
+}
+
+// sayLost is the last line of a crawl that has given up URLs.
+func (w *crawlWatch) sayLost() {
+	if w.lost != nil {
+		fmt.Fprintln(w.env.Stdout, plaintext.Escape(fmt.Sprintf("%s given up; %s lists them, with the reasons", w.lost.Total(),
+			commandLine(ownCommand(w.env.Executable), "urls", "list", "--state", "failed", "--data-dir", w.info.DataDir))))
 	}
 }
 

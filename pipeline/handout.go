@@ -65,8 +65,8 @@ func (p *Pipeline) Answered(v crawl.Visit, r Report) *Settlement {
 	switch {
 	case retry.Limited(r.Status):
 		o.Kind = crawl.RateLimited
-		o.Reason = fmt.Sprintf("the host answered %d and asks for fewer requests", r.Status)
 		wait = min(max(r.RetryAfter, 0), maxRetryAfter)
+		o.Reason = limitReason(r.Status, wait)
 	case triedAgain(&v, r.Status, p.o.Rules()):
 		o.Kind, o.Reason = crawl.URLFailed, retryReason(r.Status)
 	case r.Status != 0:

@@ -375,7 +375,7 @@ func answered(v crawl.Visit, resp *fetcher.Response, rules *Rules) crawl.Outcome
 	keepValidators(&v, resp, &o)
 	if retry.Limited(resp.Status) {
 		o.Kind = crawl.RateLimited
-		o.Reason = fmt.Sprintf("the host answered %d and asks for fewer requests", resp.Status)
+		o.Reason = limitReason(resp.Status, askedWait(resp.Header, time.Now()))
 	}
 	if triedAgain(&v, resp.Status, rules) {
 		o.Kind, o.Reason = crawl.URLFailed, retryReason(resp.Status)
@@ -388,6 +388,14 @@ var cutShort = map[fetcher.Cut]string{
 	fetcher.CutLength:     "the payload was cut at a limit of size (--max-body)",
 	fetcher.CutTime:       "the payload took too long: what came in time was stored",
 	fetcher.CutDisconnect: "the server ended the payload early: what came was stored",
+}
+
+// limitReason is why a host is left alone that answered 429 or 503.
+func limitReason(status int, wait time.Duration) string {
+	if wait > 0 {
+		return fmt.Sprintf("the host answered %d with Retry-After, %v", status, wait.Round(time.Second))
+	}
+	return fmt.Sprintf("the host answered %d and asks for fewer requests", status)
 }
 
 // retryReason is why a URL is tried again that got an answer.

@@ -39,7 +39,7 @@ func (d *Dispatcher) SilentKeepers(patience time.Duration) (addresses int, longe
 func (d *Dispatcher) LastFailure(ctx context.Context, host crawl.Host) (*crawl.HostFailure, error) {
 	answer := make(chan *crawl.HostFailure, 1)
 	if err := d.call(ctx, func(time.Time) {
-		if why, ok := d.loop.causes[host]; ok {
+		if why, ok := d.loop.causes[host]; ok && why.Category != crawl.FailureRateLimited {
 			answer <- &why
 			return
 		}

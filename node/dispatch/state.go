@@ -71,7 +71,7 @@ func (d *Dispatcher) excused(id uint64) bool {
 	return excused || err != nil // the loop has ended: the next start will retry
 }
 
-// Unreachable notes why v's host could not be reached. It is called before Completed. When the host
+// Unreachable notes why v's host could not be reached, or that it asks for fewer requests. It is called before Completed. When the host
 // is given up, its URLs' records contain the reason.
 func (d *Dispatcher) Unreachable(v crawl.Visit, why crawl.HostFailure) {
 	d.mu.Lock()
@@ -87,7 +87,10 @@ func deathReason(now time.Time, s *crawl.HostState, cause string) string {
 	wait := crawl.Latest(s.HoldUntil, s.NotBefore)
 	switch {
 	case !s.LastTry && wait.Sub(now) > scheduler.LongWait:
-		return fmt.Sprintf("host_dead: it asks to be left alone until %s, and nothing else is left to fetch", wait.UTC().Format(time.RFC3339))
+		if cause != "" {
+			cause = " (" + cause + ")"
+		}
+		return fmt.Sprintf("host_dead: it asks to be left alone until %s, and nothing else is left to fetch%s", wait.UTC().Format(time.RFC3339), cause)
 	case cause != "":
 		return "host_dead: " + cause
 	}

@@ -63,8 +63,11 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 		}
 	}
 	c := frontier.Completion{Lease: v.Lease, Outcome: o, RetryAt: k.visits.RetryAt(v, o.Kind), Contents: k.results.Payloads.FirstHere(&v, &o)}
-	if o.Kind == crawl.HostFailed {
+	switch o.Kind {
+	case crawl.HostFailed:
 		k.visits.Unreachable(v, crawl.HostFailure{Category: o.Category.String(), Reason: o.Reason})
+	case crawl.RateLimited:
+		k.visits.Unreachable(v, crawl.HostFailure{Category: crawl.FailureRateLimited, Reason: o.Reason})
 	}
 	k.results.Outcomes.Observe(&o)
 	k.logVisit(ctx, v, &o)

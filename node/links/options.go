@@ -93,7 +93,7 @@ type Visits interface {
 	HostState(v crawl.Visit) crawl.HostState
 	// RetryAt is when a failed URL is retried; the zero time gives it up.
 	RetryAt(v crawl.Visit, kind crawl.Kind) time.Time
-	// Unreachable notes why the host could not be reached.
+	// Unreachable notes why the host could not be reached, or asks for fewer requests.
 	Unreachable(v crawl.Visit, why crawl.HostFailure)
 	// ErrandCompleted takes the result of a visit for somebody who waits for it (crawl.Via.Errand);
 	// nothing is stored.

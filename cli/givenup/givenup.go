@@ -1,0 +1,170 @@
+package givenup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"crawlnode/api/plaintext"
+	"crawlnode/crawl"
+	"crawlnode/frontier/offline"
+	"crawlnode/node/datadir"
+)
+
+const (
+	// MaxHosts is how many hosts are named.
+	MaxHosts = 10
+	// maxRead bounds the URLs that are read: what is told of more is the same.
+	maxRead = 200_000
+	// maxSeedHosts bounds the hosts of seeds that are asked for.
+	maxSeedHosts = 1000
+)
+
+// Tally is what was given up.
+type Tally struct {
+	URLs    int64            // all of them
+	More    bool             // there are more, which were not read
+	Reasons map[string]int64 // by the names of crawl.GiveUpReason
+	Hosts   []Host           // those with the most first
+	// Barren are hosts of seeds of which no page was fetched.
+	Barren []Host
+}
+
+// Host is a host and what it has lost.
+type Host struct {
+	Name   string
+	URLs   int64
+	Reason string // of the first of them
+}
+
+// Read counts what the node with this data directory has given up. seeds are the hosts of seeds.
+func Read(ctx context.Context, dir string, seeds []string) (t Tally, err error) {
+	release, err := datadir.Hold(dir)
+	if err != nil {
+		return t, err
+	}
+	defer release()
+	store, err := offline.Open(false, filepath.Join(dir, "frontier"))
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return read(ctx, store, seeds)
+}
+
+// pages is a list of URLs, page by page.
+type pages interface {
+	Page(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error)
+}
+
+func read(ctx context.Context, list pages, seeds []string) (t Tally, err error) {
+	t.Reasons = map[string]int64{}
+	hosts := map[string]*Host{}
+	q := crawl.URLQuery{State: crawl.Failed.String()}
+	err = each(ctx, list, q, func(l *crawl.URLLine) bool {
+		reason, cause := text(l.Reason), text(l.Cause)
+		if strings.HasSuffix(reason, crawl.TriedInItsPlace) {
+			return true
+		}
+		t.URLs++
+		t.Reasons[crawl.GiveUpReasonOf(cause).String()]++
+		h := hosts[string(l.Host)]
+		if h == nil {
+			h = &Host{Name: string(l.Host), Reason: reason}
+			hosts[h.Name] = h
+		}
+		h.URLs++
+		t.More = t.URLs >= maxRead
+		return !t.More
+	})
+	if err != nil {
+		return t, err
+	}
+	for _, h := range hosts {
+		t.Hosts = append(t.Hosts, *h)
+	}
+	slices.SortFunc(t.Hosts, func(a, b Host) int {
+		return cmp.Or(cmp.Compare(b.URLs, a.URLs), strings.Compare(a.Name, b.Name))
+	})
+	for _, name := range seeds[:min(len(seeds), maxSeedHosts)] {
+		h := hosts[name]
+		if h == nil || slices.ContainsFunc(t.Barren, func(b Host) bool { return b.Name == name }) {
+			continue
+		}
+		got := false
+		done := crawl.URLQuery{State: crawl.Done.String(), Host: name, Limit: 1}
+		err = each(ctx, list, done, func(*crawl.URLLine) bool { got = true; return false })
+		if err != nil {
+			return t, err
+		}
+		if !got {
+			t.Barren = append(t.Barren, *h)
+		}
+	}
+	return t, nil
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// each calls f with the lines of a list until it returns false.
+func each(ctx context.Context, list pages, q crawl.URLQuery, f func(*crawl.URLLine) bool) error {
+	for {
+		p, err := list.Page(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range p.URLs {
+			if !f(&p.URLs[i]) {
+				return nil
+			}
+		}
+		if p.Next == nil {
+			return nil
+		}
+		q.After = *p.Next
+	}
+}
+
+// Summary is the tally in one line: a count, and the reasons.
+func (t *Tally) Summary() string {
+	var parts []string
+	for r := range crawl.GiveUpReason(crawl.NumGiveUpReasons) {
+		if n := t.Reasons[r.String()]; n > 0 {
+			parts = append(parts, strings.ReplaceAll(r.String(), "_", " ")+" "+plaintext.Count(n))
+		}
+	}
+	return t.Total() + " (" + strings.Join(parts, ", ") + ")"
+}
+
+// Total is the count with its noun.
+func (t *Tally) Total() string {
+	n := plaintext.Count(t.URLs)
+	switch {
+	case t.More:
+		return n + " URLs or more"
+	case t.URLs == 1:
+		return "1 URL"
+	}
+	return n + " URLs"
+}
+
+// HostLines name the hosts, MaxHosts at most.
+func (t *Tally) HostLines() []string {
+	var lines []string
+	for _, h := range t.Hosts[:min(len(t.Hosts), MaxHosts)] {
+		lines = append(lines, fmt.Sprintf("%s: %s: %s", h.Name, plaintext.Count(h.URLs), cmp.Or(h.Reason, "no reason is known")))
+	}
+	if n := len(t.Hosts) - MaxHosts; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %s more hosts", plaintext.Count(int64(n))))
+	}
+	return lines
+}
