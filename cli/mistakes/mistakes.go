@@ -174,7 +174,7 @@ var foreignFlags = []struct{ flags, ours, hint string }{
 	{"--limit -n --max --count --max-urls --page-limit --pages --quota -Q", "max-pages", "--max-pages N bounds the pages"},
 	{"--threads -t -c --concurrency --workers --parallel -j --connections --concurrent", "fetchers", "--fetchers N bounds the requests at a time; each host gets one at a time"},
 	{"--wait -w --sleep --rate --rate-limit --interval --pause --throttle --download-delay", "delay", "--delay 1s is the pause between two requests to a host"},
-	{"--timeout -T --time --max-time --time-limit", "max-duration", "--max-duration 10m ends the crawl; each request has limits of its own"},
+	{"-T --time --max-time --time-limit", "max-duration", "--max-duration 10m ends the crawl; each request has limits of its own"},
 	{"-U -A --agent --useragent --ua", "user-agent", "--user-agent TEXT"},
 	{"--email --mail --from --owner", "contact", "--contact me@example.org"},
 	{"--port -p --listen --bind --host", "http", "--http, --gossip and --rpc take host:port"},
