@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -227,6 +231,92 @@ func TestKeptConnectionsEnd(t *testing.T) {
 	s.polite(t, 20*time.Millisecond)
 	if len(s.seen["lost"]) < 5 {
 		t.Errorf("%d connections ended: the test shows nothing", len(s.seen["lost"]))
+	}
+}
+
+// TestCookieWall: a page that redirects to itself until a cookie comes back is reached with the
+// cookie, which nobody else gets, and which no archive has. With cookies off the reason says so.
+func TestCookieWall(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"visit", "off"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			s := newRetryServer(t, "/wall", "/walls/in/a/row", "/via", "/plain", "/never")
+			var mu sync.Mutex
+			leaked := map[string]string{}
+			s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, err := r.Cookie("pass")
+				switch path := r.URL.Path; path {
+				case "/wall", "/target":
+					if err != nil {
+						http.SetCookie(w, &http.Cookie{Name: "pass", Value: "secret", Path: "/"})
+						http.Redirect(w, r, path, http.StatusFound)
+						return
+					}
+				case "/via":
+					http.SetCookie(w, &http.Cookie{Name: "pass", Value: "secret", Path: "/"})
+					http.Redirect(w, r, "/target", http.StatusFound)
+					return
+				case "/walls/in/a/row":
+					n := len(r.Cookies())
+					if n < 3 {
+						http.SetCookie(w, &http.Cookie{Name: fmt.Sprintf("n%d", n), Value: "secret"})
+						http.Redirect(w, r, path, http.StatusFound)
+						return
+					}
+				case "/never":
+					http.SetCookie(w, &http.Cookie{Name: "n", Value: fmt.Sprint(time.Now().UnixNano()), Path: "/"})
+					http.Redirect(w, r, path, http.StatusFound)
+				default:
+					if c := r.Header.Get("Cookie"); c != "" {
+						mu.Lock()
+						leaked[path] = c
+						mu.Unlock()
+					}
+				}
+				s.ServeHTTP(w, r)
+			})
+			r, dir := s.crawl(t, "--cookies", mode)
+			r.want(t, command.ExitOK, "", "")
+			if len(leaked) > 0 {
+				t.Errorf("other pages got cookies: %v", leaked)
+			}
+			if n := len(s.seen["/never"]); mode == "visit" && n != 11 || mode == "off" && n != 1 {
+				t.Errorf("a redirect without end was followed %d times", n)
+			}
+			for _, path := range []string{"/wall", "/walls/in/a/row", "/target"} {
+				list := run(t, "", "urls", "list", "--data-dir", dir, "--contains", path, "-o", "json").out
+				compact := strings.ReplaceAll(list, " ", "")
+				switch {
+				case mode == "visit" && !strings.Contains(compact, `"status":200`):
+					t.Errorf("%s was not reached: %s", path, list)
+				case mode == "off" && !(strings.Contains(compact, `"status":302`) && strings.Contains(compact, `"redirects_to_itself"`)):
+					t.Errorf("%s: %s", path, list)
+				}
+			}
+			files, err := filepath.Glob(filepath.Join(dir, "warc", "*.warc.gz"))
+			if err != nil || len(files) == 0 {
+				t.Fatal(files, err)
+			}
+			for _, name := range files {
+				f, err := os.Open(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+				z, err := gzip.NewReader(f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := io.ReadAll(z)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(string(text), "\nCookie: pass") || mode == "visit" && !strings.Contains(string(text), "\nCookie: <redacted>") {
+					t.Error("a request record has the cookie, or does not say that there was one")
+				}
+			}
+		})
 	}
 }
 

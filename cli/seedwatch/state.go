@@ -28,6 +28,7 @@ type state struct {
 	url     string
 	fetched bool   // a server has answered for the page
 	status  int    // its answer; 0: none yet
+	itself  bool   // that is a redirect to itself
 	failed  bool   // for good, or as often as maxFailures
 	cause   string // why it was not fetched, and what to do; "": there is no reason to worry
 	doing   string // what it waits for
@@ -72,6 +73,7 @@ func judge(url string, r *crawl.URLReport, h *crawl.HostReport, begun, now time.
 		if r.Record.Status != nil {
 			s.status = *r.Record.Status
 		}
+		s.itself = reason == "redirects_to_itself"
 	case "refused":
 		s.failed, s.cause = true, reason
 		if r.Robots.Verdict == crawl.RobotsSaysForbidden {

@@ -163,6 +163,10 @@ func (w *Watch) Refusals() []string {
 		if s.status < 300 || w.more > 0 {
 			return nil
 		}
+		if s.itself {
+			lines = append(lines, fmt.Sprintf("%s: the server answered %d and redirects to the same URL: it may want cookies, which --cookies visit sends, or a login", s.url, s.status))
+			continue
+		}
 		lines = append(lines, fmt.Sprintf("%s: the server answered %d %s, so there are no links to follow%s", s.url, s.status, http.StatusText(s.status), answerAdvice(s.status)))
 	}
 	return lines
