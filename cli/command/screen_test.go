@@ -26,7 +26,7 @@ func TestScreen(t *testing.T) {
 		"at the end\r":               `at the end\x0d`,
 		"back\b\b\v\f\x00\x7f":       `back\x08\x08\x0b\x0c\x00\u007f`,
 		"\U000E0041tag":              `\U000e0041tag`,
-		"日本語 🏳️‍🌈 می‌خواهم na\u0308": "日本語 🏳️‍🌈 می‌خواهم na\u0308",
+		"日本語 🏳\ufe0f\u200d🌈 می\u200cخواهم na\u0308": "日本語 🏳\ufe0f\u200d🌈 می\u200cخواهم na\u0308",
 		"line\u2028line": `line\u2028line`,
 		"":               "",
 	} {

@@ -278,7 +278,7 @@ func readMember(d *decompressor, members, text *bufio.Reader, maxBlock, keep int
 		}
 		// Only reading up to the end checks the member's checksum.
 		begin, err := text.Peek(1)
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("the member is damaged behind its record: %w", err)
 		}
 		more := err == nil

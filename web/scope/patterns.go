@@ -168,7 +168,7 @@ func namesHost(text string) error {
 	name, port, hasPort := strings.Cut(host, ":")
 	switch {
 	case strings.Contains(host, "*"):
-		return errors.New("a '*' has no meaning in a prefix: use host:*.example.org for all hosts below a name, or glob:")
+		return errors.New("a '*' has no meaning in a prefix: use host:*.example.org for all hosts below a name, or glob: patterns")
 	case host == "", strings.HasPrefix(host, "."):
 		return errors.New("there is no host: write prefix:example.org/path, or prefix:/path for all hosts")
 	case hasPort && port == "", !hasPort && (strings.EqualFold(name, "http") || strings.EqualFold(name, "https")):
