@@ -76,7 +76,7 @@ var table = []rule{
 		"it stores what it is given and knows neither fetching nor the frontier",
 	},
 	{
-		[]string{"store/readback"}, []string{"crawl", "store/archive", "web/fetcher", "web/htmlparse", "web/maintext", "web/simhash", "web/urlnorm"},
+		[]string{"store/readback"}, []string{"crawl", "store/archive", "web/fetcher", "web/htmlparse", "web/maintext", "web/mime", "web/simhash", "web/urlnorm"},
 		"it reads archives, through a node or from a folder, and changes nothing",
 	},
 	{

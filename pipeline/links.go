@@ -208,7 +208,7 @@ func (f *finds) refresh(resp *fetcher.Response, doc *htmlparse.Document) {
 		return
 	}
 	f.o.LinksFound++
-	to, err := f.v.Item.URL.Resolve(ref)
+	to, err := f.v.Item.URL.ResolveBytes(ref)
 	_, noFollow := directives(resp, f.rules.Settings.Agent())
 	switch {
 	case err != nil:

@@ -170,7 +170,7 @@ func details(ctx context.Context, src source, e *archive.Entry, limit int64, row
 		row.MIME = &media
 	}
 	if base, err := urlnorm.Parse(e.URL); err == nil && isRedirect(e.Status) {
-		if to, err := base.Resolve(page.Header("Location")); err == nil {
+		if to, err := base.ResolveBytes(page.Header("Location")); err == nil {
 			row.Redirect = table.OptionalText(to.String())
 		}
 	}

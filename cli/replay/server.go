@@ -197,7 +197,7 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, e *archive.Entry, 
 		return
 	}
 	if status := page.Record.Status; status >= 300 && status < 400 {
-		if to, err := u.Resolve(page.Header("Location")); err == nil && page.Header("Location") != "" {
+		if to, err := u.ResolveBytes(page.Header("Location")); err == nil && page.Header("Location") != "" {
 			http.Redirect(w, r, address(e.At, to.String()), status)
 			return
 		}

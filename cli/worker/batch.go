@@ -117,8 +117,11 @@ func (b *batch) visit(ctx context.Context, leased *crawl.LeasedURL) crawl.Worker
 	}
 	switch {
 	case resp.Status >= http.StatusMultipleChoices && resp.Status < http.StatusBadRequest:
-		if to := resp.Header.Get("Location"); to != "" {
-			r.Links = []string{to}
+		if ref := resp.Header.Get("Location"); ref != "" {
+			r.Links = []string{ref}
+			if to, err := u.ResolveBytes(ref); err == nil { // JSON has characters, and a header bytes
+				r.Links = []string{to.String()}
+			}
 		}
 	case resp.Status == http.StatusOK && htmlparse.IsPage(typeOf(resp), resp.Body):
 		readPage(resp, u, &r)
@@ -165,7 +168,7 @@ func refresh(resp *fetcher.Response, u urlnorm.URL, r *crawl.WorkerResult, noFol
 	if _, no := htmlparse.RobotsHeader(resp.Header["X-Robots-Tag"], agent, resp.Started); no || noFollow {
 		return
 	}
-	if to, err := u.Resolve(ref); err == nil {
+	if to, err := u.ResolveBytes(ref); err == nil {
 		r.Links = append(r.Links, to.String())
 	}
 }

@@ -36,7 +36,7 @@ func (b *Builder) addCapture(p *readback.Page) error {
 	}
 	switch status := p.Record.Status; {
 	case status >= 300 && status < 400:
-		to, err := page.Resolve(p.Header("Location"))
+		to, err := page.ResolveBytes(p.Header("Location"))
 		if err != nil || p.Header("Location") == "" {
 			return nil
 		}

@@ -169,7 +169,7 @@ func (p *plan) look(ctx context.Context, u urlnorm.URL, r *row) error {
 	case err != nil:
 		r.Why = err.Error()
 	case redirects(r.Status):
-		if to, err := u.Resolve(page.Header("Location")); err == nil && page.Header("Location") != "" {
+		if to, err := u.ResolveBytes(page.Header("Location")); err == nil && page.Header("Location") != "" {
 			r.To = to.String()
 		}
 	default:

@@ -67,9 +67,10 @@ func passing(status int) bool {
 }
 
 // IsPage reports whether an entry may be an HTML page that was delivered. Revisits do not say what
-// they are, and neither does a media type that is missing or none: the page is looked at then.
+// they are, neither does a media type that is missing or none, and XML may have elements of XHTML: the
+// page is looked at then.
 func IsPage(e *archive.Entry) bool {
-	return e.Status >= 200 && e.Status < 300 && (e.Revisit || IsHTML(e.MIME) || !isType(e.MIME))
+	return e.Status >= 200 && e.Status < 300 && (e.Revisit || IsHTML(e.MIME) || isXML(e.MIME) || !isType(e.MIME))
 }
 
 // isType reports whether a media type is one that says something.
@@ -81,6 +82,12 @@ func isType(mime string) bool {
 		return false
 	}
 	return true
+}
+
+// isXML reports whether a media type is of XML (MIME Sniffing, section 4.6).
+func isXML(mime string) bool {
+	mime, _, _ = strings.Cut(strings.ToLower(mime), ";")
+	return mime == "text/xml" || mime == "application/xml" || strings.HasSuffix(mime, "+xml")
 }
 
 // IsHTML reports whether a media type is that of a page.

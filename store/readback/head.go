@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"net/textproto"
 	"strings"
+	"time"
 
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/mime"
 )
 
 // Kind is what a crawl takes content for.
@@ -52,72 +54,27 @@ func fieldsOf(head []byte) textproto.MIMEHeader {
 	return h
 }
 
-// kindOf decides what content is: by the media type that the header names, or by the content when it
-// names none.
-func kindOf(header textproto.MIMEHeader, content func() []byte) (kind Kind, media string) {
-	if media = mediaOf(header["Content-Type"]); media == "" {
-		media, _, _ = strings.Cut(http.DetectContentType(content()), ";")
-	}
-	switch {
-	case media == "text/html", media == "application/xhtml+xml":
-		return HTML, media
+// typeOf is the media type of content, as the crawl finds it.
+func typeOf(header textproto.MIMEHeader, content []byte) mime.Type {
+	return mime.Of(http.Header(header), content)
+}
+
+// kindOf decides what content is, by its media type and, of XML, by its elements.
+func kindOf(t mime.Type, content []byte) Kind {
+	switch media := t.Essence; {
+	case htmlparse.IsPage(t.String(), content):
+		return HTML
 	case media == "text/css":
-		return Sheet, media
+		return Sheet
 	case strings.HasPrefix(media, "text/"), media == "application/json", media == "application/xml",
 		strings.HasSuffix(media, "+json"), strings.HasSuffix(media, "+xml"):
-		return Text, media
+		return Text
 	}
-	return Other, media
-}
-
-// mediaOf is the media type that header values name, in lower case and without parameters: the last
-// valid one, since a header that was sent twice is one with commas (Fetch Standard, "extract a MIME
-// type"). "": there is none, or it says nothing (MIME Sniffing Standard, section 7).
-func mediaOf(values []string) (media string) {
-	for _, value := range values {
-		for _, v := range splitUnquoted(value) {
-			v, _, _ = strings.Cut(v, ";")
-			switch v = strings.ToLower(strings.Trim(v, " \t")); v {
-			case "*/*", "unknown/unknown", "application/unknown":
-			default:
-				if kind, sub, ok := strings.Cut(v, "/"); ok && isToken(kind) && isToken(sub) {
-					media = v
-				}
-			}
-		}
-	}
-	return media
-}
-
-// splitUnquoted splits at commas that are not within quotes.
-func splitUnquoted(s string) (parts []string) {
-	quoted, begin := false, 0
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] == '\\' && quoted:
-			i++
-		case s[i] == '"':
-			quoted = !quoted
-		case s[i] == ',' && !quoted:
-			parts, begin = append(parts, s[begin:i]), i+1
-		}
-	}
-	return append(parts, s[begin:])
-}
-
-// isToken reports whether s is a token (RFC 9110, section 5.6.2).
-func isToken(s string) bool {
-	return s != "" && strings.IndexFunc(s, func(r rune) bool {
-		return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"(),/:;<=>?@[\\]{}", r)
-	}) < 0
+	return Other
 }
 
 // directives are the preferences in the X-Robots-Tag lines of a head, for all robots and for this
-// one.
-func directives(header textproto.MIMEHeader) (noIndex, noFollow bool) {
-	for _, line := range header["X-Robots-Tag"] {
-		index, follow := htmlparse.HeaderDirectives(line, Agent)
-		noIndex, noFollow = noIndex || index, noFollow || follow
-	}
-	return noIndex, noFollow
+// one, at the time of the capture.
+func directives(header textproto.MIMEHeader, at time.Time) (noIndex, noFollow bool) {
+	return htmlparse.RobotsHeader(header["X-Robots-Tag"], Agent, at)
 }

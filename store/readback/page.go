@@ -18,6 +18,7 @@ import (
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/maintext"
+	"crawlnode/web/mime"
 	"crawlnode/web/simhash"
 	"crawlnode/web/urlnorm"
 )
@@ -172,7 +173,7 @@ func isBeside(r, answer *archive.Record) bool {
 
 // isShown reports whether a record beside an answer is the page as a browser showed it.
 func isShown(r *archive.Record) bool {
-	media := mediaOf(r.Fields["Content-Type"])
+	media := mime.Extract(r.Fields["Content-Type"]).Essence
 	return r.Type == "resource" && (media == "text/html" || media == "application/xhtml+xml")
 }
 
@@ -214,7 +215,7 @@ func (p *Page) Content() (content []byte, cut bool, err error) {
 func (p *Page) Seen() (content []byte, contentType string, cut bool, err error) {
 	if p.Shown == nil {
 		content, cut, err = p.Content()
-		return content, p.Header("Content-Type"), cut, err
+		return content, typeOf(p.fields, content).String(), cut, err
 	}
 	content = p.Shown.Payload
 	if int64(len(content)) > p.limit {
@@ -246,10 +247,9 @@ func (p *Page) MediaType() string {
 }
 
 func (p *Page) kind() (Kind, string) {
-	return kindOf(p.fields, func() []byte {
-		content, _, _ := p.Content() // as far as it can be read
-		return content
-	})
+	content, _, _ := p.Content() // as far as it can be read
+	media := typeOf(p.fields, content)
+	return kindOf(media, content), media.Essence
 }
 
 // IsHTML reports whether the content is a page.
@@ -279,7 +279,7 @@ func (p *Page) Text() (string, error) {
 		return "", fmt.Errorf("%s: %w: it is %s", p.Record.TargetURI, errNoText,
 			cmp.Or(media, "of no known type"))
 	case media != "application/json": // which is in UTF-8
-		content = htmlparse.UTF8(content, p.Header("Content-Type"))
+		content = htmlparse.UTF8(content, typeOf(p.fields, content).String())
 	}
 	return plain(content), nil
 }
@@ -313,13 +313,13 @@ func (p *Page) Main() (main maintext.Page, err error) {
 // has noted.
 func (p *Page) NoIndex(document *htmlparse.Document) bool {
 	noted := strings.Contains(p.Record.Fields.Get("Crawlnode-Robots"), "noindex")
-	byHeader, _ := directives(p.fields)
+	byHeader, _ := directives(p.fields, p.Record.Date)
 	return noted || byHeader || document != nil && document.NoIndex
 }
 
 // NoFollow reports whether the page asks that none of its links is followed.
 func (p *Page) NoFollow(document *htmlparse.Document) bool {
-	_, byHeader := directives(p.fields)
+	_, byHeader := directives(p.fields, p.Record.Date)
 	return byHeader || document != nil && document.NoFollow
 }
 

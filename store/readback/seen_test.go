@@ -557,6 +557,6 @@ func FuzzFields(f *testing.F) {
 				t.Fatalf("%q has a field %q", rest, name)
 			}
 		}
-		_ = mediaOf(h["Content-Type"])
+		_ = typeOf(h, nil)
 	})
 }
