@@ -67,7 +67,7 @@ func TestBatch(t *testing.T) {
 	for u, want := range map[string]crawl.WorkerResult{
 		"http://page.test/":      {Status: "success", HTTPStatus: 200, Links: []string{"http://page.test/b", "http://c.test/"}},
 		"http://closed.test/":    {Status: "success", HTTPStatus: 200},
-		"http://moved.test/":     {Status: "success", HTTPStatus: 301, Links: []string{"/to"}},
+		"http://moved.test/":     {Status: "success", HTTPStatus: 301, Links: []string{"http://moved.test/to"}},
 		"http://limited.test/":   {Status: "success", HTTPStatus: 429, RetryAfter: 7},
 		"http://image.test/":     {Status: "success", HTTPStatus: 200},
 		"http://gone.test/":      {Status: "error", Error: "connect: refused"},
