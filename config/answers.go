@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -17,8 +18,8 @@ type Answers struct {
 	// Timeout bounds a whole answer, HeaderTimeout the wait for its head.
 	Timeout       time.Duration `group:"politeness" placeholder:"DURATION" default:"60s" help:"Time limit of a whole answer; what came until then is kept." live:"cluster"`
 	HeaderTimeout time.Duration `name:"header-timeout" group:"politeness" placeholder:"DURATION" default:"15s" help:"Time limit of an answer's head." live:"cluster"`
-	// Cookies is off or visit.
-	Cookies string `group:"politeness" placeholder:"off|visit" default:"visit" help:"visit: cookies set by a redirect go with that page's redirects, on the same host, and end with the page." live:"cluster"`
+	// Cookies is off, visit or host.
+	Cookies string `group:"politeness" placeholder:"off|visit|host" default:"visit" help:"visit: cookies set by a redirect go with that page's redirects, on the same host, and end with the page; host: each host has a jar of 50 cookies, 4 KiB each." live:"cluster"`
 }
 
 // maxTimeout bounds the times: a host is not asked for anything else meanwhile.
@@ -33,7 +34,7 @@ func (c *Config) validateAnswers() error {
 		checkRange("retries", int64(c.Retries), 0, retry.MaxRetries),
 		checkTimeLimit("timeout", c.Timeout),
 		checkTimeLimit("header-timeout", c.HeaderTimeout),
-		checkWord("cookies", c.Cookies, crawl.CookiesOff, crawl.CookiesVisit),
+		checkWord("cookies", c.Cookies, crawl.CookiesOff, crawl.CookiesVisit, crawl.CookiesHost),
 	}
 	if _, err := retry.ParseStatuses(c.RetryStatuses); err != nil {
 		problems = append(problems, prefixed("--retry-statuses", err))
@@ -76,7 +77,7 @@ func answersOf(s *crawl.Settings) Answers {
 	a := Answers{Retries: s.RetryCount(), RetryStatuses: s.RetryList(), Cookies: crawl.CookiesOff}
 	a.Timeout, a.HeaderTimeout = s.Times()
 	if s.VisitCookies() {
-		a.Cookies = crawl.CookiesVisit
+		a.Cookies = cmp.Or(s.Cookies, crawl.CookiesVisit)
 	}
 	return a
 }

@@ -50,7 +50,7 @@ func TestBadAnswers(t *testing.T) {
 	t.Parallel()
 	for flag, values := range map[string][]string{
 		"retries": {"-1", "101", "x"}, "retry-statuses": {"200", "5xx", "504-500", "99", "302", "502,,503"},
-		"timeout": {"0s", "-1s", "2h", "x"}, "header-timeout": {"0s", "1ms", "61m"}, "cookies": {"on", "jar", "host", ""},
+		"timeout": {"0s", "-1s", "2h", "x"}, "header-timeout": {"0s", "1ms", "61m"}, "cookies": {"on", "jar", ""},
 	} {
 		for _, value := range values {
 			c := Default()

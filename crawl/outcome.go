@@ -150,6 +150,8 @@ type Outcome struct {
 	Simhash uint64
 	// NearOf is the URL of a page whose text is nearly the same; "": none is known.
 	NearOf string
+	// HostCookies, when not nil, is the host's jar after the answer, in the form of package web/cookies.
+	HostCookies *string
 	// ScopeAlias, when not "", is a host whose scope the seed's redirect extends to.
 	ScopeAlias string
 }

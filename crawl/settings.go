@@ -106,6 +106,7 @@ const (
 const (
 	CookiesOff   = "off"
 	CookiesVisit = "visit" // those set by a redirect go with that page's redirects, and end with the page
+	CookiesHost  = "host"  // each host has a jar, which is part of its state
 )
 
 // RetryCount is how often a URL is tried again.
@@ -125,7 +126,11 @@ func (s *Settings) Times() (whole, head time.Duration) {
 }
 
 // VisitCookies reports whether cookies that a redirect sets go with the page's redirects.
+// They do with a jar for each host, too.
 func (s *Settings) VisitCookies() bool { return s.Cookies != CookiesOff }
+
+// HostCookies reports whether each host has a jar of its own.
+func (s *Settings) HostCookies() bool { return s.Cookies == CookiesHost }
 
 // The modes of Settings.Recrawl.
 const (

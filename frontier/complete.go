@@ -242,9 +242,22 @@ func (pg part) completeHost(host crawl.Host, c *Completion) {
 	}
 	countNear(e, &c.Outcome)
 	pg.Touch(e)
+	if jar := c.Outcome.HostCookies; jar != nil {
+		pg.setCookies(host, *jar)
+	}
 	if r := c.Outcome.Robots; r != nil && (c.Outcome.Kind == crawl.RobotsFetched || c.Outcome.Kind == crawl.HostFailed) {
 		pg.setRobots(host, e, r)
 	}
+}
+
+// setCookies keeps the host's jar.
+func (pg part) setCookies(host crawl.Host, jar string) {
+	key := layout.AppendCookiesKey(nil, host)
+	if jar == "" {
+		pg.Del(key)
+		return
+	}
+	pg.Set(key, []byte(jar))
 }
 
 // setState takes over a state on the partition's timeline, save what the frontier keeps itself.

@@ -50,3 +50,37 @@ func TestCookieCheck(t *testing.T) {
 		r.check()
 	})
 }
+
+// TestHostCookies: a host's jar is written with the outcome of a visit, survives a crash, and ends when it
+// is empty. It does not disturb the robots entries beside it.
+func TestHostCookies(t *testing.T) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
+		r := startHolding(t, kv, 1, commit.Options{})
+		r.add(link("http://h1.p0.test/"), link("http://h1.p0.test/b"), link("http://h2.p0.test/"))
+		complete := func(jar *string) {
+			t.Helper()
+			o := fetched
+			o.HostCookies = jar
+			r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: o}))
+		}
+		want := func(host crawl.Host, want string) {
+			t.Helper()
+			if got, err := r.HostCookies(0, host); err != nil || got != want {
+				t.Errorf("cookies of %s: %q, %v; want %q", host, got, err, want)
+			}
+		}
+		want("h1.p0.test", "")
+		jar := "k=1; Path=/"
+		complete(&jar)
+		r = r.crash(reopen, commit.Options{})
+		want("h1.p0.test", jar)
+		want("h2.p0.test", "")
+		if info, ok, err := r.HostInfo(0, "h1.p0.test"); err != nil || !ok || len(info.Robots) != 0 {
+			t.Errorf("host: %+v, %v, %v", info, ok, err)
+		}
+		empty := ""
+		complete(&empty)
+		want("h1.p0.test", "")
+		r.check()
+	})
+}

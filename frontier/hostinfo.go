@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
 )
 
 // HostInfo is what the store knows of one host.
@@ -36,6 +37,21 @@ func (f *Frontier) HostInfo(p crawl.Partition, host crawl.Host) (info HostInfo, 
 		return info, false, fmt.Errorf("frontier: host %s: %w", host, err)
 	}
 	return info, e != nil && e.Admitted(), nil
+}
+
+// HostCookies returns the jar that a host's last answer left, in the form of package web/cookies; "": none.
+// It fails with ErrNotHolder when nothing of the partition is here.
+func (f *Frontier) HostCookies(p crawl.Partition, host crawl.Host) (string, error) {
+	v, err := f.w.Read(p)
+	if err != nil {
+		return "", err
+	}
+	defer v.Close()
+	jar, _, err := v.Get(layout.AppendCookiesKey(nil, host))
+	if err != nil {
+		return "", fmt.Errorf("frontier: cookies of %s: %w", host, err)
+	}
+	return string(jar), nil
 }
 
 // Block has nobody request a host before until. The zero time ends that. It fails with ErrUnknownHost if no URL of the host was ever queued.

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -54,5 +55,64 @@ func TestCookiesOfRedirects(t *testing.T) {
 		if target != tc.target || carries != tc.carries {
 			t.Errorf("%s: leads to %q with %q, want %q with %q", name, target, carries, tc.target, tc.carries)
 		}
+	}
+}
+
+// jars are those of hosts.
+type jars map[crawl.Host]string
+
+func (j jars) HostCookies(_ crawl.Partition, host crawl.Host) (string, error) {
+	if jar, ok := j[host]; ok {
+		return jar, nil
+	}
+	return "", errors.New("not held")
+}
+
+// TestHostJar: with a jar for each host, every request to a host has its cookies, robots.txt included, and
+// an answer of whatever status changes it. A jar that cannot be read costs the cookies, not the request.
+func TestHostJar(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		jar, header string
+		status      int
+		sent        string
+		left        string // the jar that the outcome has; "-": none
+	}{
+		"first":     {header: "Set-Cookie: k=1; Path=/", status: 200, left: "k=1; Path=/"},
+		"sent":      {jar: "k=1; Path=/", status: 200, sent: "k=1", left: "-"},
+		"the same":  {jar: "k=1; Path=/", header: "Set-Cookie: k=1; Path=/", status: 200, sent: "k=1", left: "-"},
+		"more":      {jar: "k=1; Path=/", header: "Set-Cookie: l=2; Path=/", status: 404, sent: "k=1", left: "k=1; Path=/\nl=2; Path=/"},
+		"deleted":   {jar: "k=1; Path=/", header: "Set-Cookie: k=; Path=/; Max-Age=0", status: 200, sent: "k=1", left: ""},
+		"other dir": {jar: "k=1; Path=/d", status: 200, left: "-"},
+	} {
+		b := newBench(t, scope.Options{})
+		b.rules.Settings.Cookies = crawl.CookiesHost
+		b.jars = jars{"a.test": tc.jar}
+		b.serve("http://a.test/p", tc.status, tc.header, "x")
+		b.visit("http://a.test/p")
+		_, o := b.one()
+		left := "-"
+		if o.HostCookies != nil {
+			left = *o.HostCookies
+		}
+		if b.asked[0].Cookie != tc.sent || left != tc.left {
+			t.Errorf("%s: sent %q, left %q; want %q and %q", name, b.asked[0].Cookie, left, tc.sent, tc.left)
+		}
+	}
+	b := newBench(t, scope.Options{})
+	b.rules.Settings.Cookies = crawl.CookiesHost
+	b.jars = jars{"a.test": "k=1; Path=/"}
+	b.serve("http://a.test/robots.txt", 404, "", "")
+	b.visit("http://a.test/p", noRobots)
+	if b.one(); b.asked[0].Cookie != "k=1" {
+		t.Errorf("robots.txt was asked for with %q", b.asked[0].Cookie)
+	}
+	b = newBench(t, scope.Options{})
+	b.rules.Settings.Cookies = crawl.CookiesHost
+	b.jars = jars{}
+	b.serve("http://a.test/p", 200, "", "x")
+	b.visit("http://a.test/p")
+	if _, o := b.one(); o.Kind != crawl.Fetched {
+		t.Errorf("without a jar: %+v", o)
 	}
 }

@@ -48,6 +48,7 @@ type bench struct {
 	looked    []string                 // for stored ones
 	read      map[string]crawl.Outcome // what was read of pages before: Digest and Basis
 	deriver   Deriver                  // nil: none
+	jars      Jars                     // nil: none
 
 	archiveErr, completeErr error
 }
@@ -169,7 +170,7 @@ func (b *bench) run() error { return b.runWith(context.Background(), b) }
 
 func (b *bench) runWith(ctx context.Context, f Fetcher) error {
 	if b.p == nil {
-		b.p = New(Options{Workers: 1, Source: b, Sink: b, Archive: b, Contents: b, Fetcher: f, Elsewhere: b, Deriver: b.deriver, Rules: func() *Rules { return &b.rules }})
+		b.p = New(Options{Workers: 1, Source: b, Sink: b, Archive: b, Contents: b, Jars: b.jars, Fetcher: f, Elsewhere: b, Deriver: b.deriver, Rules: func() *Rules { return &b.rules }})
 	}
 	err := b.p.Run(ctx)
 	if b.p.Busy() != 0 {

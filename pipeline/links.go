@@ -175,7 +175,7 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	o.NoIndex, _ = directives(resp, rules.Settings.Agent())
 	switch ok := resp.Status >= 200 && resp.Status < 300; {
 	case redirects(resp.Status):
-		f.cookies = cookiesOf(&v, rules)
+		f.cookies = w.cookiesOf(&v, rules)
 		f.setCookies = resp.Header["Set-Cookie"]
 		f.location(resp.Header.Get("Location"))
 	case !ok:

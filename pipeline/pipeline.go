@@ -64,6 +64,13 @@ type Contents interface {
 	Read(u urlnorm.URL) (digest crawl.Digest, basis crawl.Basis)
 }
 
+// Jars knows the cookies of hosts.
+type Jars interface {
+	// HostCookies returns the jar of a host that this node holds, in the form of package web/cookies. It
+	// must not block for long. An error costs the request its cookies.
+	HostCookies(p crawl.Partition, host crawl.Host) (string, error)
+}
+
 // Stored is the content of a URL that was fetched before. The zero value: nothing is known of it.
 type Stored struct {
 	Digest crawl.Digest // SHA-1 of the payload
@@ -136,6 +143,8 @@ type Options struct {
 	Archive  Archive // used when Settings.Archive is set
 	Contents Contents
 	Fetcher  Fetcher
+	// Jars keeps the cookies of hosts; used with Settings.HostCookies.
+	Jars Jars
 	// Elsewhere fetches the files to which a robots.txt redirects on other hosts.
 	Elsewhere Elsewhere
 	// Handout takes the pages. Nil: the pipeline fetches them itself.

@@ -11,6 +11,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/retry"
+	"crawlnode/web/cookies"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/urlnorm"
@@ -28,6 +29,7 @@ type worker struct {
 	shown   *Shown         // the current page as a browser showed it; nil: as it was fetched
 	masked  []byte         // the text of the current page without its numbers
 	targets []crawl.Target // memory for those of the next page
+	jar     cookies.Jar    // of the current visit's host, with Settings.HostCookies
 }
 
 // visit makes the whole trip of v. keep outlives the pipeline's context. The error is a storage
@@ -37,6 +39,7 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 	fetching, takeBack := w.p.o.Source.Context(v)
 	w.halt.begin(takeBack)
 	defer w.halt.begin(nil)
+	w.openJar(&v, rules)
 
 	if rules.Rejudge {
 		if err := w.prepare(keep, &v, rules); err != nil {
@@ -188,7 +191,9 @@ func (w *worker) page(keep, fetching context.Context, takeBack context.CancelCau
 	}
 	at := time.Now()
 	req := w.request(v.Item.URL, v, rules)
-	req.Cookie = cookiesOf(&v, rules).Header(v.Item.URL, at)
+	if req.Cookie == "" {
+		req.Cookie = w.cookiesOf(&v, rules).Header(v.Item.URL, at)
+	}
 	resp, err := w.p.o.Fetcher.Do(fetching, req)
 	if err != nil {
 		leave(place)
@@ -198,6 +203,7 @@ func (w *worker) page(keep, fetching context.Context, takeBack context.CancelCau
 		return w.finish(keep, v, r, o)
 	}
 	o := answered(v, resp, rules)
+	w.keepCookies(&v, resp, rules, &o)
 	if rules.Settings.Revisits() {
 		o.MaxAge = maxAge(resp.Header, resp.Started.Add(resp.Took))
 	}
@@ -293,6 +299,7 @@ func (w *worker) request(u urlnorm.URL, v crawl.Visit, rules *Rules) fetcher.Req
 		},
 	}
 	r.Timeout, r.HeadTimeout = rules.Settings.Times()
+	r.Cookie = w.jar.Header(u, time.Now())
 	if u == v.Item.URL {
 		r.ETag, r.LastModified = v.Item.ETag, v.Item.LastModified
 		_, more := retry.After(v.Item.Attempts+1, v.Retries)

@@ -76,7 +76,7 @@ var settingPlans = []settingPlan{
 	{"Politeness", "retry_statuses", "Such as 502,504,520-526; none: no status. After 429 and 503 the host waits.", nil},
 	{"Politeness", "timeout", "Time limit of a whole answer, such as 1m.", nil},
 	{"Politeness", "header_timeout", "Time limit of an answer's head, such as 15s.", nil},
-	{"Politeness", "cookies", "visit: cookies set by a redirect go with that page's redirects.", []string{"off", "visit"}},
+	{"Politeness", "cookies", "visit: cookies set by a redirect go with that page's redirects. host: each host has a jar.", []string{"off", "visit", "host"}},
 	{"Politeness", "contact", "An address for site owners; required outside allow-net.", nil},
 	{"Politeness", "user_agent", "The name that web servers see.", nil},
 	{"Politeness", "robots_agent", "The name that robots.txt, X-Robots-Tag and meta robots have for it. Empty: the first word of user_agent.", nil},

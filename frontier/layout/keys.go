@@ -89,6 +89,10 @@ func AppendRobotsKey(b []byte, h crawl.Host, tag string) []byte {
 	return append(b, tag...)
 }
 
+// AppendCookiesKey appends the relative key of a host's cookies, in the form of package web/cookies: beside
+// its robots entries, whose tags begin with other letters (OriginTag).
+func AppendCookiesKey(b []byte, h crawl.Host) []byte { return AppendRobotsKey(b, h, "c") }
+
 // AppendWakeKey appends the relative key of a host's place in the wake index.
 func AppendWakeKey(b []byte, w WakePlace, h crawl.Host) []byte {
 	b = append(b, TableWake, byte(w.Band))
