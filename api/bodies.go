@@ -29,10 +29,7 @@ func (b *bodies) hold(next http.Handler) http.Handler {
 		if size < 0 {
 			size = MaxBodyBytes
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), bodyWait)
-		err := b.room.Acquire(ctx, size)
-		cancel()
-		if err != nil {
+		if !b.acquire(r.Context(), size) {
 			w.Header().Set("Retry-After", "2")
 			writeProblem(w, http.StatusServiceUnavailable, "this node is busy with the bodies of other requests: send it again")
 			return
@@ -40,4 +37,15 @@ func (b *bodies) hold(next http.Handler) http.Handler {
 		defer b.room.Release(size)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// acquire takes room for a body, and waits for it if there is none. A request that has ended meanwhile
+// is not refused for lack of room that there is.
+func (b *bodies) acquire(ctx context.Context, size int64) bool {
+	if b.room.TryAcquire(size) {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, bodyWait)
+	defer cancel()
+	return b.room.Acquire(ctx, size) == nil
 }

@@ -32,11 +32,10 @@ type Target struct {
 	// Cookies are those that the redirects which led to it have set, in the form of package
 	// web/cookies; "": none. Its host is theirs, so they never leave the host's partition.
 	Cookies string
+	// CookieCheck has the URL fetched once more, with Cookies, if its last answer was a redirect: sites
+	// that want cookies set them in one, and lead back to the page that was asked for.
+	CookieCheck bool
 }
-
-// CookieCheck reports whether the URL is to be fetched once more with cookies if its last answer was a redirect:
-// sites that want cookies set them in one, and lead back to the page that was asked for.
-func (t *Target) CookieCheck() bool { return t.Cookies != "" }
 
 // Source is the host, without its port, of the page on which the target was found; "" when there is none.
 func (t *Target) Source() string {

@@ -87,7 +87,7 @@ func (g group) admit(home part, urls []crawl.Routed, out []Admission) {
 	for i := range keys {
 		t := &urls[i].Target
 		// What a person names is rare, and has to be looked at: see lowerDepth.
-		if out[i] != NotHolder && (t.Again || t.CookieCheck() || t.Via.Named() || !t.Claimed.IsZero() || !g.f.w.Cache.Has(keys[i]) || t.Anchor != "" && !g.f.w.Cache.Has(texts.Vote(keys[i], t))) {
+		if out[i] != NotHolder && (t.Again || t.CookieCheck || t.Via.Named() || !t.Claimed.IsZero() || !g.f.w.Cache.Has(keys[i]) || t.Anchor != "" && !g.f.w.Cache.Has(texts.Vote(keys[i], t))) {
 			out[i] = Added // or what is found out below
 			fresh++
 		}
@@ -255,7 +255,7 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 		if found.rec.State == crawl.Queued && t.Depth < found.rec.Depth {
 			pg.lowerDepth(t, c.fp, &found)
 		}
-		again := t.Again || t.CookieCheck() && redirected(&found.rec.Record)
+		again := t.Again || t.CookieCheck && redirected(&found.rec.Record)
 		if !again || found.rec.State == crawl.Queued {
 			pg.claim(t, c.fp.Probe(found.probe), &found)
 			return Known
@@ -337,7 +337,7 @@ func (pg part) requeue(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
 	rec := found.rec.Record
 	pg.withdraw(host, fp.Probe(found.probe), &rec)
 	etag, modified := rec.ETag, rec.LastModified
-	if rec.DepthCut && t.Depth < rec.Depth || t.CookieCheck() {
+	if rec.DepthCut && t.Depth < rec.Depth || t.CookieCheck {
 		etag, modified = "", "" // an answer 304 would not bring the links, or the page, that are wanted now
 	}
 	rec.Item = itemOf(t)

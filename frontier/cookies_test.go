@@ -25,7 +25,7 @@ func TestCookieCheck(t *testing.T) {
 		}
 		with := func(url, cookies string) crawl.Routed {
 			l := link(url)
-			l.Target.Via, l.Target.Hops, l.Target.Cookies = crawl.ViaRedirect, 1, cookies
+			l.Target.Via, l.Target.Hops, l.Target.Cookies, l.Target.CookieCheck = crawl.ViaRedirect, 1, cookies, true
 			return l
 		}
 		complete(302, with(page, "k=1; Path=/")) // to itself, in the transaction in which it is done

@@ -38,7 +38,7 @@ func (l *visitLine) outcome() string {
 }
 
 // visits reads the node's log and returns the first visit of each URL that was
-// more than its host's robots.txt.
+// more than its host's robots.txt, or a request that was lost with a kept connection.
 func (n *node) visits() map[string]visitLine {
 	n.c.t.Helper()
 	f, err := os.Open(n.log)
@@ -51,7 +51,7 @@ func (n *node) visits() map[string]visitLine {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var l visitLine
-		if json.Unmarshal(lines.Bytes(), &l) != nil || l.Msg != "visit completed" || l.Kind == "robots_fetched" {
+		if json.Unmarshal(lines.Bytes(), &l) != nil || l.Msg != "visit completed" || l.Kind == "robots_fetched" || l.Kind == "lost" {
 			continue
 		}
 		if _, known := found[l.URL]; !known {

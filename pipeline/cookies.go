@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	"crawlnode/crawl"
@@ -47,26 +49,52 @@ func (w *worker) cookiesOf(v *crawl.Visit, rules *Rules) cookies.Jar {
 	case rules.Settings.HostCookies():
 		return w.jar
 	case rules.Settings.VisitCookies():
-		return cookies.Jar(v.Item.Cookies)
+		_, jar := splitTrip(v.Item.Cookies)
+		return jar
 	}
 	return ""
 }
 
 // redirectCookies are the cookies that go with a redirect to another URL of the host: those that the
-// request had, and those that the answer sets. There are none when they change nothing: for a
-// redirect to the URL itself in its request, and in the jar of a host. They never go to another
-// host.
-func (f *finds) redirectCookies(to urlnorm.URL) cookies.Jar {
-	from, at := f.v.Item.URL, f.o.FetchedAt
-	if !f.rules.Settings.VisitCookies() || to.Host() != from.Host() {
-		return ""
+// request had, and those that the answer sets. They never go to another host. again says
+// that the URL is to be fetched once more with them if it has answered with a redirect before:
+//
+//   - a redirect to the URL itself, if they change its request;
+//   - any other one, for as many redirects behind the last change of the cookies as there were before
+//     it. By then each URL on the way has seen them, and what still leads in a circle is one.
+//
+// With a jar for each host only an answer that changes it sends cookies on.
+func (f *finds) redirectCookies(to urlnorm.URL) (carried string, again bool) {
+	item, at := &f.v.Item, f.o.FetchedAt
+	if !f.rules.Settings.VisitCookies() || to.Host() != item.URL.Host() {
+		return "", false
 	}
-	jar := f.cookies.Set(from, f.setCookies, at, cookies.VisitLimits)
-	switch {
-	case to == from && jar.Header(to, at) == f.cookies.Header(to, at):
-		return ""
-	case f.rules.Settings.HostCookies() && f.o.HostCookies == nil:
-		return ""
+	changed, _ := splitTrip(item.Cookies)
+	jar := f.cookies.Set(item.URL, f.setCookies, at, cookies.VisitLimits)
+	if jar != f.cookies {
+		changed = item.Hops + 1
+	} else if f.rules.Settings.HostCookies() {
+		return "", false
 	}
-	return jar
+	if jar == "" {
+		return "", false
+	}
+	if to == item.URL {
+		again = jar.Header(to, at) != f.cookies.Header(to, at)
+	} else {
+		again = item.Hops+1-changed <= changed
+	}
+	return joinTrip(changed, jar), again
+}
+
+// The cookies of a page's redirects, as they stand in Item.Cookies: the number of redirects before
+// the last change, and behind a line end the jar.
+func joinTrip(changed int, jar cookies.Jar) string {
+	return strconv.Itoa(changed) + "\n" + string(jar)
+}
+
+func splitTrip(s string) (changed int, jar cookies.Jar) {
+	number, rest, _ := strings.Cut(s, "\n")
+	changed, _ = strconv.Atoi(number) // "": there are none
+	return changed, cookies.Jar(rest)
 }

@@ -231,7 +231,8 @@ func (f *finds) location(ref string) {
 		f.o.Skipped[invalidBy(err)]++
 		return
 	}
-	if to == f.v.Item.URL && (f.redirectCookies(to) == "" || f.v.Item.Hops >= maxHops) {
+	_, again := f.redirectCookies(to)
+	if to == f.v.Item.URL && (!again || f.v.Item.Hops >= maxHops) {
 		f.o.Reason = joined(f.o.Reason, redirectsToItself)
 	}
 	f.redirect(to)
@@ -266,8 +267,8 @@ func (f *finds) redirect(to urlnorm.URL) {
 		f.asset(to, item.Depth, t.Hops)
 		return
 	}
-	t.Cookies = string(f.redirectCookies(to))
-	if to == item.URL && t.CookieCheck() {
+	t.Cookies, t.CookieCheck = f.redirectCookies(to)
+	if to == item.URL && t.CookieCheck {
 		delete(f.seen, to.String()) // with other cookies it is another request
 	}
 	if !f.first(to) {

@@ -228,7 +228,10 @@ func (s *sealer) end(name string) {
 		s.foreign--
 		s.z.AllowCDATA(s.xml || s.foreign > 0)
 	}
-	if as := written(name); as != "" && !void[as] {
+	switch as := written(name); {
+	case as == "br": // to parsers of HTML it is a line break (HTML Standard, section 13.2.6.4.7)
+		s.out.WriteString("<br>")
+	case as != "" && !void[as]:
 		s.out.WriteString("</" + as + ">")
 	}
 }
