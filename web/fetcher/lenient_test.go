@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestLenientHead: what is right is what Chromium does, with which TestHeadsLikeChromium compares
+// TestLenientHead: what is right is what Chromium does, with which TestHeadsAsBrowsersReadThem (integration) compares
 // heads of these kinds; RFC 9112 says when a connection is kept, and what cannot be in an archive is
 // blank there.
 func TestLenientHead(t *testing.T) {
