@@ -229,8 +229,11 @@ func TestKeptConnectionsEnd(t *testing.T) {
 	r, _ := s.crawl(t, "--retries", "0")
 	r.want(t, command.ExitOK, "pages: 13 ", "")
 	s.polite(t, 20*time.Millisecond)
-	if len(s.seen["lost"]) < 5 {
-		t.Errorf("%d connections ended: the test shows nothing", len(s.seen["lost"]))
+	switch n := len(s.seen["lost"]); {
+	case n == 0:
+		t.Error("no connection ended: the test shows nothing")
+	case n > 2: // the first of them is remembered of the server
+		t.Errorf("%d connections ended at their second request", n)
 	}
 }
 

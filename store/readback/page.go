@@ -180,7 +180,10 @@ func isShown(r *archive.Record) bool {
 // Within is the page with a lower limit of what is decoded of it.
 func (p *Page) Within(limit int64) *Page {
 	short := *p
-	short.limit, short.decoded = min(p.limit, limit), nil
+	short.limit = min(p.limit, limit)
+	if d := p.decoded; d != nil && int64(len(d.content)) > short.limit {
+		short.decoded = &decoded{content: d.content[:short.limit], cut: true}
+	}
 	return &short
 }
 
