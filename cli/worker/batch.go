@@ -23,8 +23,6 @@ import (
 const (
 	// sendEvery and sendAtMost say how often results are sent: hosts wait for them.
 	sendEvery, sendAtMost = 200 * time.Millisecond, 100
-	// agent is the token by which robots directives address this crawler.
-	agent = "crawlnode"
 )
 
 // pageFetcher makes one request.
@@ -115,6 +113,7 @@ func (b *batch) visit(ctx context.Context, leased *crawl.LeasedURL) crawl.Worker
 	if wait, err := strconv.ParseUint(strings.TrimSpace(resp.Header.Get("Retry-After")), 10, 31); err == nil {
 		r.RetryAfter = float64(wait)
 	}
+	agent := crawl.ProductToken(b.lease.UserAgent)
 	switch {
 	case resp.Status >= http.StatusMultipleChoices && resp.Status < http.StatusBadRequest:
 		if ref := resp.Header.Get("Location"); ref != "" {
@@ -123,31 +122,23 @@ func (b *batch) visit(ctx context.Context, leased *crawl.LeasedURL) crawl.Worker
 				r.Links = []string{to.String()}
 			}
 		}
-	case resp.Status == http.StatusOK && htmlparse.IsPage(typeOf(resp), resp.Body):
-		readPage(resp, u, &r)
+	case resp.Status == http.StatusOK && htmlparse.IsPage(resp.ContentType, resp.Body):
+		readPage(resp, u, agent, &r)
 	default:
-		refresh(resp, u, &r, false)
+		refresh(resp, u, agent, &r, false)
 	}
 	return r
 }
 
-// typeOf is the Content-Type of an answer, or what its payload was found to be.
-func typeOf(resp *fetcher.Response) string {
-	if resp.ContentType == "" {
-		return resp.MediaType
-	}
-	return resp.ContentType
-}
-
-// readPage takes the links of a page, unless it asks that they are not followed.
-func readPage(resp *fetcher.Response, u urlnorm.URL, r *crawl.WorkerResult) {
-	doc := htmlparse.ParseWith(htmlparse.Options{Now: resp.Started}, resp.Body, resp.ContentType, u)
+// readPage takes the links of a page, unless it asks agent that they are not followed.
+func readPage(resp *fetcher.Response, u urlnorm.URL, agent string, r *crawl.WorkerResult) {
+	doc := htmlparse.ParseWith(htmlparse.Options{Agent: agent, Now: resp.Started}, resp.Body, resp.ContentType, u)
 	if of, _ := simhash.Fingerprint(doc.Text); of != 0 {
 		r.Simhash = crawl.Simhash(strconv.FormatUint(of, 16))
 	}
 	r.LinksFound = doc.LinksFound
 	_, noFollow := htmlparse.RobotsHeader(resp.Header["X-Robots-Tag"], agent, resp.Started)
-	refresh(resp, u, r, doc.NoFollow)
+	refresh(resp, u, agent, r, doc.NoFollow)
 	if noFollow || doc.NoFollow {
 		return
 	}
@@ -159,7 +150,7 @@ func readPage(resp *fetcher.Response, u urlnorm.URL, r *crawl.WorkerResult) {
 }
 
 // refresh takes the target of a Refresh header of a delivered answer as the crawl itself does.
-func refresh(resp *fetcher.Response, u urlnorm.URL, r *crawl.WorkerResult, noFollow bool) {
+func refresh(resp *fetcher.Response, u urlnorm.URL, agent string, r *crawl.WorkerResult, noFollow bool) {
 	ref := htmlparse.RefreshHeader(resp.Header.Get("Refresh"))
 	if ref == "" || resp.Status < 200 || resp.Status > 299 {
 		return

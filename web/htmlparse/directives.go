@@ -18,12 +18,6 @@ func RobotsHeader(values []string, agent string, now time.Time) (noIndex, noFoll
 	return d.noIndex, d.noFollow
 }
 
-// HeaderDirectives reads one X-Robots-Tag line as RobotsHeader does, without a time: it takes
-// unavailable_after for a time to come.
-func HeaderDirectives(value, agent string) (noIndex, noFollow bool) {
-	return RobotsHeader([]string{value}, agent, time.Time{})
-}
-
 // directives reads lists of robots directives, of a header or of a meta element. There is no
 // standard of their grammar: this follows what the documentation of Google and Bing shows.
 type directives struct {

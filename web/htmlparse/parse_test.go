@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"crawlnode/web/urlnorm"
 )
@@ -172,7 +173,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-func TestHeaderDirectives(t *testing.T) {
+func TestOneRobotsHeader(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string][2]bool{
 		"":                                       {},
@@ -185,7 +186,7 @@ func TestHeaderDirectives(t *testing.T) {
 		"unavailable_after: 25 Jun 2010 15:00:00 PST, noindex":     {true, false},
 		"max-snippet: 5, nofollow, otherbot: noindex, max-snippet": {false, true},
 	} {
-		index, follow := HeaderDirectives(value, "crawlnode")
+		index, follow := RobotsHeader([]string{value}, "crawlnode", time.Time{})
 		if got := [2]bool{index, follow}; got != want {
 			t.Errorf("%q: %v, want %v", value, got, want)
 		}
