@@ -189,7 +189,7 @@ func (w *world) Block(_ context.Context, p crawl.Partition, host crawl.Host, unt
 var answered sync.Map
 
 func (w *world) Answered(v crawl.Visit, r pipeline.Report) *pipeline.Settlement {
-	s := pipeline.New(pipeline.Options{Source: w}).Answered(v, r)
+	s := pipeline.New(pipeline.Options{Source: w, Rules: func() *pipeline.Rules { return &pipeline.Rules{} }}).Answered(v, r)
 	answered.Store(s, fmt.Sprintf("%d|settled %d", v.ID, r.Status))
 	w.mu.Lock()
 	w.ctxs[v.ID] = context.WithValue(context.Background(), visitKey{}, v)
