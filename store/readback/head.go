@@ -66,6 +66,8 @@ func kindOf(t mime.Type, content []byte) Kind {
 		return HTML
 	case media == "text/css":
 		return Sheet
+	case media == "" && len(content) == 0: // nothing to read, such as that of a redirect
+		return Text
 	case strings.HasPrefix(media, "text/"), media == "application/json", media == "application/xml",
 		strings.HasSuffix(media, "+json"), strings.HasSuffix(media, "+xml"):
 		return Text
