@@ -25,6 +25,7 @@ type crawlVerb struct {
 	Limits          config.Limits     `embed:""`
 	Rendering       config.Rendering  `embed:""`
 	Files           string            `name:"output" group:"output" placeholder:"DIR" help:"When the crawl has ended, also write the pages as files to this folder, with relative links and a manifest."`
+	Summary         string            `short:"o" group:"output" enum:"text,json" default:"text" placeholder:"text|json" help:"How the result is written when the crawl has ended: text or json."`
 	Again           bool              `group:"scope" help:"Fetch the seeds once more that an earlier run has fetched, and follow what is new there."`
 }
 
@@ -43,6 +44,12 @@ func (*crawlVerb) Help() string {
 }
 
 func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
+	result := env.Stdout
+	if v.Summary == "json" { // then nothing else stands there
+		aside := *env
+		aside.Stdout = env.Stderr
+		env = &aside
+	}
 	flags := config.Config{Node: v.Node, Scope: v.Scope, Politeness: v.Politeness, Output: v.Output, Limits: v.Limits, Rendering: v.Rendering}
 	flags.ExitWhenDone = true
 	flags.Recrawl = crawl.RecrawlOff // one pass, whatever the environment says
@@ -100,7 +107,13 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	}
 	code := watch.exitCode(s.run(ctx), s.finished)
 	code = watch.countLost(ctx, code, s.finished, seeds)
-	watch.summary(code, s.finished)
+	if v.Summary == "json" && watch.last != nil {
+		if err := watch.writeJSON(result, s.finished); err != nil && code == command.ExitOK {
+			code = env.Fail(command.ExitError, "the result cannot be written: %v", err)
+		}
+	} else {
+		watch.summary(code, s.finished)
+	}
 	dir := watch.info.DataDir
 	return s.uploaded(files.AfterCrawl(ctx, code, dir, commandLine(ownCommand(env.Executable), "export", "files", "--data-dir", dir, "--output", v.Files)))
 }

@@ -3,8 +3,10 @@ package cli
 import (
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -118,19 +120,19 @@ func (s *retryServer) polite(t *testing.T, gap time.Duration) {
 func TestRetriesAtTheServer(t *testing.T) {
 	t.Parallel()
 	want := map[string]int{
-		"/always/408": 3, "/always/425": 3, "/always/500": 3, "/always/502": 3, "/always/504": 3, "/always/520": 3, "/always/526": 3,
+		"/always/408": 4, "/always/425": 4, "/always/500": 4, "/always/502": 4, "/always/504": 4, "/always/520": 4, "/always/526": 4,
 		"/once/502": 2, "/once/500": 2, "/once/522": 2, "/always/404": 1, "/always/501": 1, "/always/505": 1, "/always/410": 1, "/always/403": 1,
-		"/drop/always": 3, "/drop/once": 2,
+		"/drop/always": 4, "/drop/once": 2,
 	}
 	var paths []string
 	for p := range want {
 		paths = append(paths, p)
 	}
 	s := newRetryServer(t, paths...)
-	r, dir := s.crawl(t, "--retries", "2")
+	r, dir := s.crawl(t, "--retries", "3")
 	r.want(t, command.ExitOK, "given up: 1 URL (protocol 1)", "")
 	s.polite(t, 20*time.Millisecond)
-	waits := []time.Duration{time.Second, 10 * time.Second}
+	waits := []time.Duration{time.Second, 10 * time.Second, time.Minute}
 	for path, n := range want {
 		seen := s.seen[path]
 		// A request that was lost with a kept connection is no try: it is made again at once, on
@@ -350,6 +352,54 @@ func TestGivenUpIsTold(t *testing.T) {
 			}
 			if strings.Contains(r.out, "errors: 0") {
 				t.Errorf("it says that all was well:\n%s", r.out)
+			}
+		})
+	}
+}
+
+// TestSummaryAsJSON: the result of a crawl is one document on stdout, with what was given up by
+// reason and host; what it says otherwise goes to stderr.
+func TestSummaryAsJSON(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		paths    []string
+		byReason map[string]int64
+		hosts    int
+	}{
+		"nothing": {[]string{"/1", "/always/404"}, nil, 0},
+		"two reasons": {
+			[]string{"/drop/1", "/drop/2", "/drop/3", "/drop/4", "/always/429"},
+			map[string]int64{"protocol": 4, "rate_limited": 1}, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newRetryServer(t, tc.paths...)
+			r, dir := s.crawl(t, "--retries", "0", "-o", "json")
+			r.want(t, command.ExitOK, "", "")
+			var sum crawlSummary
+			dec := json.NewDecoder(strings.NewReader(r.out))
+			dec.DisallowUnknownFields()
+			if err := dec.Decode(&sum); err != nil || dec.More() {
+				t.Fatalf("%v: stdout is not one document:\n%s", err, r.out)
+			}
+			if sum.DataDir != dir || sum.PagesTotal == 0 || sum.FinishReason == nil {
+				t.Errorf("%+v", sum)
+			}
+			if tc.byReason == nil {
+				if sum.GivenUp != nil || sum.Fetch.GivenUpTotal != 0 {
+					t.Errorf("given up: %+v", sum.GivenUp)
+				}
+				return
+			}
+			g := sum.GivenUp
+			if g == nil || len(g.Hosts) != tc.hosts || !maps.Equal(g.ByReason, tc.byReason) {
+				t.Fatalf("given up: %+v\n%s", g, r.errout)
+			}
+			h := g.Hosts[0]
+			if h.Host != "127.0.0.1" || h.URLs != g.URLs || len(h.First) != 3 || h.Reason == "" ||
+				g.URLs != sum.Fetch.GivenUpTotal || g.OtherHosts != 0 || g.More {
+				t.Errorf("%+v of %+v", g, sum.Fetch)
 			}
 		})
 	}

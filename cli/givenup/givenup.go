@@ -18,6 +18,8 @@ import (
 const (
 	// MaxHosts is how many hosts are named.
 	MaxHosts = 10
+	// MaxNamed is how many URLs of a host are named.
+	MaxNamed = 3
 	// maxRead bounds the URLs that are read: what is told of more is the same.
 	maxRead = 200_000
 	// maxSeedHosts bounds the hosts of seeds that are asked for.
@@ -38,7 +40,8 @@ type Tally struct {
 type Host struct {
 	Name   string
 	URLs   int64
-	Reason string // of the first of them
+	Reason string   // of the first of them
+	First  []string // the URLs that were read first, MaxNamed at most
 }
 
 // Read counts what the node with this data directory has given up. seeds are the hosts of seeds.
@@ -78,6 +81,9 @@ func read(ctx context.Context, list pages, seeds []string) (t Tally, err error) 
 			hosts[h.Name] = h
 		}
 		h.URLs++
+		if len(h.First) < MaxNamed {
+			h.First = append(h.First, l.URL)
+		}
 		t.More = t.URLs >= maxRead
 		return !t.More
 	})

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"crawlnode/cli/givenup"
+	"crawlnode/crawl"
+)
+
+// crawlSummary is what -o json writes when a crawl has ended: the counts of all runs of this crawl
+// so far, and what was given up. Its names are those of /status. Docs: docs/cli.md.
+type crawlSummary struct {
+	DataDir      string  `json:"data_dir"`
+	Seconds      float64 `json:"seconds"` // of this run
+	PagesTotal   int64   `json:"pages_total"`
+	BytesInTotal int64   `json:"bytes_in_total"`
+
+	Fetch    crawl.FetchStatus    `json:"fetch"`
+	Frontier crawl.FrontierStatus `json:"frontier"`
+	Output   crawl.OutputStatus   `json:"output"`
+
+	// GivenUp is null when nothing was given up, or when it cannot be read.
+	GivenUp *givenUpSummary `json:"given_up"`
+	// FinishReason is null when the crawl was interrupted: the same command goes on.
+	FinishReason *string `json:"finish_reason"`
+	NoSeed       bool    `json:"no_seed"` // no seed could be fetched
+}
+
+// givenUpSummary are the URLs given up, by reason and host.
+type givenUpSummary struct {
+	URLs     int64            `json:"urls"`
+	More     bool             `json:"more"` // there are more, which were not counted
+	ByReason map[string]int64 `json:"by_reason"`
+	// Hosts are those with the most URLs, givenup.MaxHosts at most.
+	Hosts      []givenUpHost `json:"hosts"`
+	OtherHosts int           `json:"other_hosts"`
+}
+
+// givenUpHost is a host that URLs were given up of.
+type givenUpHost struct {
+	Host   string   `json:"host"`
+	URLs   int64    `json:"urls"`
+	Reason string   `json:"reason"` // of the first of them
+	First  []string `json:"first"`  // some of them, givenup.MaxNamed at most
+}
+
+// givenUpDocument is a tally with its names, or nil.
+func givenUpDocument(t *givenup.Tally) *givenUpSummary {
+	if t == nil {
+		return nil
+	}
+	s := &givenUpSummary{URLs: t.URLs, More: t.More, ByReason: t.Reasons, Hosts: []givenUpHost{}}
+	for _, h := range t.Hosts[:min(len(t.Hosts), givenup.MaxHosts)] {
+		s.Hosts = append(s.Hosts, givenUpHost{h.Name, h.URLs, h.Reason, h.First})
+	}
+	s.OtherHosts = len(t.Hosts) - len(s.Hosts)
+	return s
+}
+
+// writeJSON writes the summary as one document.
+func (w *crawlWatch) writeJSON(out io.Writer, reason string) error {
+	st := w.last
+	s := crawlSummary{
+		DataDir: w.info.DataDir, Seconds: time.Since(w.started).Seconds(),
+		PagesTotal: st.Throughput.PagesTotal, BytesInTotal: st.Throughput.BytesInTotal,
+		Fetch: st.Fetch, Frontier: st.Frontier, Output: st.Output,
+		GivenUp: givenUpDocument(w.lost), NoSeed: w.gaveUp.Load(),
+	}
+	if reason != "" {
+		s.FinishReason = &reason
+	}
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(s)
+}
