@@ -15,7 +15,7 @@ import (
 func full() Sample {
 	lease, free, warcFree := 7.5, int64(1<<40), int64(1<<41)
 	s := Sample{
-		Build: Build{"1.2.3", "go1.26", "2", "3"}, Responses: Counts{"2xx": 101, "3xx": 102}, Errors: Counts{"dns": 103}, Skipped: Counts{"robots": 104},
+		Build: Build{"1.2.3", "go1.26", "2", "3"}, Responses: Counts{"2xx": 101, "3xx": 102}, Errors: Counts{"dns": 103}, GivenUp: Counts{"timeout": 112}, Skipped: Counts{"robots": 104},
 		Queued: Counts{"0": 105, "7": 106}, Hosts: Counts{"ready": 107}, Links: Counts{"local": 108}, Partitions: Counts{"held": 109},
 		Members: Counts{"alive": 110}, Paused: true, LeaseRemaining: &lease, DiskFree: &free, WARCDiskFree: &warcFree, WARCByteRate: 201.5, RecordRate: 202.5,
 		ClusterPartitions: Counts{"served": 111}, CrawlState: Counts{"running": 1}, Health: Counts{"low_disk": 1}, Ready: true,
@@ -88,14 +88,14 @@ func TestEveryFieldIsShown(t *testing.T) {
 		"crawlnode_dns_negative_hits_total 13", "crawlnode_dns_stale_served_total 14", "crawlnode_dns_failures_total 15", "crawlnode_dns_queries_total 16",
 		"crawlnode_partitions_moving 17", "crawlnode_ring_view 18", "crawlnode_fetchers_limit 19", "crawlnode_fetchers 20", "crawlnode_handoff_bytes_total 21",
 		"crawlnode_warc_files 22", "crawlnode_warc_bytes 23", "crawlnode_warc_records_total 24", "crawlnode_content_duplicates_total 25", "crawlnode_content_unanswered_total 26",
-		"crawlnode_warc_written_bytes_total 27", "crawlnode_warc_index_bytes 28", "crawlnode_derived_files 29", "crawlnode_derived_bytes 30", "crawlnode_urls_raised_total 31",
+		"crawlnode_warc_written_bytes_total 27", "crawlnode_warc_index_bytes 28", "crawlnode_derived_files 29", "crawlnode_derived_bytes 30", "crawlnode_urls_raised_total 31", "crawlnode_requests_retried 32",
 		"crawlnode_warc_bytes_per_second 201.5", "crawlnode_warc_records_per_second 202.5", "crawlnode_ready 1",
 		`crawlnode_cluster_partitions{state="served"} 111`, `crawlnode_crawl_state{state="running"} 1`, `crawlnode_health_reason{code="low_disk"} 1`,
 		"crawlnode_frontier_commit_duration_seconds_sum 0.75", "crawlnode_frontier_commit_duration_seconds_count 2", "crawlnode_dns_lookup_duration_seconds_sum 1.25",
 		`crawlnode_handoff_pause_duration_seconds_bucket{le="0.5"} 0`, "crawlnode_handoff_pause_duration_seconds_count 4",
 		"crawlnode_warc_disk_free_bytes 2.199023255552e+12",
 		`crawlnode_responses_total{class="2xx"} 101`, `crawlnode_responses_total{class="3xx"} 102`, `crawlnode_fetch_errors_total{category="dns"} 103`,
-		`crawlnode_urls_skipped_total{reason="robots"} 104`, `crawlnode_queued_urls{band="0"} 105`, `crawlnode_queued_urls{band="7"} 106`,
+		`crawlnode_urls_given_up{reason="timeout"} 112`, `crawlnode_urls_skipped_total{reason="robots"} 104`, `crawlnode_queued_urls{band="0"} 105`, `crawlnode_queued_urls{band="7"} 106`,
 		`crawlnode_hosts{state="ready"} 107`, `crawlnode_links_total{route="local"} 108`, `crawlnode_partitions{role="held"} 109`, `crawlnode_members{state="alive"} 110`,
 		"crawlnode_paused 1", "crawlnode_lease_remaining_seconds 7.5", "crawlnode_disk_free_bytes 1.099511627776e+12", `crawlnode_build_info{data_format="3",go_version="go1.26",protocol="2",version="1.2.3"} 1`,
 		`crawlnode_response_duration_seconds_bucket{le="0.1"} 1`, `crawlnode_response_duration_seconds_bucket{le="0.2"} 3`,

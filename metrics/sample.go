@@ -21,8 +21,9 @@ type Sample struct {
 	// Frontier: gauges over the partitions that the node holds. Commit belongs to the process.
 	Queued     Counts // by band, "0" to "7"
 	Seen       int64
-	Failed     int64 // URLs given up
-	Duplicates int64 // adds of URLs that were already known
+	Failed     int64  // URLs given up
+	GivenUp    Counts // of Failed, by reason, as in /status
+	Duplicates int64  // adds of URLs that were already known
 	Outbox     int64
 	InFlight   int64
 	HostsKnown int64
@@ -77,7 +78,8 @@ type Sample struct {
 	WARCDiskFree               *int64 // bytes; gauge
 	DerivedFiles, DerivedBytes int64  // gauges
 
-	Raised int64 // queued URLs that were moved to better bands
+	Raised  int64 // queued URLs that were moved to better bands
+	Retries int64 // requests that were, or will be, made again, in the partitions held; gauge
 }
 
 // Build identifies the program.

@@ -76,6 +76,7 @@ func engineSingles() []single {
 		{"urls_seen", "URLs known to the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Seen })},
 		{"urls_failed", "URLs given up after their last attempt, in the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Failed })},
 		{"urls_duplicate", "Already known URLs offered to the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Duplicates })},
+		{"requests_retried", "Requests that failed and were, or will be, made again, in the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Retries })},
 		{"urls_raised_total", "Queued URLs that this node has moved to better bands, because links say more of them than when they were found.", counter, count(func(s *Sample) int64 { return s.Raised })},
 		{"outbox_links", "Links that wait for the acknowledgement of their owner.", gauge, count(func(s *Sample) int64 { return s.Outbox })},
 		{"visits_in_flight", "Visits handed out and not yet completed.", gauge, count(func(s *Sample) int64 { return s.InFlight })},
@@ -181,6 +182,7 @@ func groups() []group {
 	return []group{
 		{"responses_total", "HTTP responses by class of status.", "class", counter, func(s *Sample) Counts { return s.Responses }},
 		{"fetch_errors_total", "Failed requests, by category.", "category", counter, func(s *Sample) Counts { return s.Errors }},
+		{"urls_given_up", "URLs given up after their last attempt, by reason, in the partitions that this node holds; without those that another URL replaces.", "reason", gauge, func(s *Sample) Counts { return s.GivenUp }},
 		{"urls_skipped_total", "URLs not queued or not fetched, by reason.", "reason", counter, func(s *Sample) Counts { return s.Skipped }},
 		{"links_total", "Links that passed the rules, by route.", "route", counter, func(s *Sample) Counts { return s.Links }},
 		{"peer_calls_total", "Messages sent to other nodes, by method: calls, and the messages of streams. Without gossip.", "method", counter, func(s *Sample) Counts { return s.PeerCalls }},

@@ -52,7 +52,10 @@ func (r *Reporter) Metrics() metrics.Sample {
 		WARCFiles: w.Files, WARCBytes: w.Bytes, Records: w.Records, ContentDuplicates: w.ContentDuplicates, DiskFree: r.Space.Free(), WARCDiskFree: r.Space.ArchiveFree(),
 		WARCWritten: w.Written, WARCIndexBytes: w.IndexBytes, ContentUnanswered: r.Contents.Unanswered(),
 		DNSLatency: r.Timings.Lookup.Histogram(), Commit: r.Timings.Commit.Histogram(), HandoffPause: r.Timings.Pause.Histogram()}
-	s.Raised = int64(r.Raised())
+	s.Raised, s.Retries, s.GivenUp = int64(r.Raised()), held.Retries, metrics.Counts{}
+	for i, v := range held.GivenUp {
+		s.GivenUp[crawl.GiveUpReason(i).String()] = v
+	}
 	s.WARCByteRate, s.RecordRate = r.meter.Archive()
 	for i, v := range c.Errors {
 		s.Errors[crawl.ErrCategoryNames[i]] = v
