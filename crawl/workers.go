@@ -92,6 +92,8 @@ type WorkerLease struct {
 	// CrawlState says whether it is worth asking again.
 	CrawlState string `json:"crawl_state"`
 	UserAgent  string `json:"user_agent"` // to be sent with every request
+	// RobotsAgent is the product token by which robots directives of pages address the crawl.
+	RobotsAgent string `json:"robots_agent"`
 }
 
 // WorkerResults is the body of POST /api/v1/frontier/results.

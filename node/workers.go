@@ -25,8 +25,11 @@ func (n *Node) newDesk(e *engine) *workers.Desk {
 // openWorkers makes what serves workers.
 func (n *Node) openWorkers() {
 	n.Front = workers.NewFront(workers.Cluster{Self: n.id, Partitions: n.partitions, Holder: n.router.Holder, Add: n.seeder.AddFound, Lease: n.cfg.Lease,
-		Desk:  func() *workers.Desk { return n.engine.Load().desk },
-		State: func() (string, string) { d := n.doc.Current().Doc; return d.State, d.Settings.UserAgent },
+		Desk: func() *workers.Desk { return n.engine.Load().desk },
+		State: func() (string, string, string) {
+			d := n.doc.Current().Doc
+			return d.State, d.Settings.UserAgent, d.Settings.Agent()
+		},
 		Ready: n.readyNow,
 		Others: func() (ids []crawl.NodeID) {
 			for _, m := range n.others() {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
@@ -113,7 +114,8 @@ func (b *batch) visit(ctx context.Context, leased *crawl.LeasedURL) crawl.Worker
 	if wait, err := strconv.ParseUint(strings.TrimSpace(resp.Header.Get("Retry-After")), 10, 31); err == nil {
 		r.RetryAfter = float64(wait)
 	}
-	agent := crawl.ProductToken(b.lease.UserAgent)
+	// A node of an earlier release names no token.
+	agent := cmp.Or(b.lease.RobotsAgent, crawl.ProductToken(b.lease.UserAgent))
 	switch {
 	case resp.Status >= http.StatusMultipleChoices && resp.Status < http.StatusBadRequest:
 		if ref := resp.Header.Get("Location"); ref != "" {

@@ -41,12 +41,13 @@ func TestBatch(t *testing.T) {
 	web := site{
 		"http://page.test/":    page(200, "text/html", html, http.Header{}),
 		"http://closed.test/":  page(200, "text/html", html, http.Header{"X-Robots-Tag": {"nofollow"}}),
+		"http://named.test/":   page(200, "text/html", html, http.Header{"X-Robots-Tag": {"fieldbot: nofollow"}}),
 		"http://moved.test/":   page(301, "text/html", html, http.Header{"Location": {"/to"}}),
 		"http://limited.test/": page(429, "text/html", html, http.Header{"Retry-After": {"7"}}),
 		"http://image.test/":   page(200, "image/png", "png", http.Header{}),
 	}
-	lease := crawl.WorkerLease{LeaseID: "l", LeaseSeconds: 0.5}
-	for _, u := range []string{"http://page.test/", "http://closed.test/", "http://moved.test/", "http://limited.test/", "http://image.test/", "http://gone.test/", "http://slow.test/"} {
+	lease := crawl.WorkerLease{LeaseID: "l", LeaseSeconds: 0.5, UserAgent: "Other/1.0", RobotsAgent: "FieldBot"}
+	for _, u := range []string{"http://page.test/", "http://closed.test/", "http://named.test/", "http://moved.test/", "http://limited.test/", "http://image.test/", "http://gone.test/", "http://slow.test/"} {
 		lease.URLs = append(lease.URLs, crawl.LeasedURL{URL: u, IP: "192.0.2.1"})
 	}
 	lease.URLs = append(lease.URLs, crawl.LeasedURL{URL: "http://noaddress.test/"}, crawl.LeasedURL{URL: "nonsense"})
@@ -67,6 +68,7 @@ func TestBatch(t *testing.T) {
 	for u, want := range map[string]crawl.WorkerResult{
 		"http://page.test/":      {Status: "success", HTTPStatus: 200, Links: []string{"http://page.test/b", "http://c.test/"}},
 		"http://closed.test/":    {Status: "success", HTTPStatus: 200},
+		"http://named.test/":     {Status: "success", HTTPStatus: 200},
 		"http://moved.test/":     {Status: "success", HTTPStatus: 301, Links: []string{"http://moved.test/to"}},
 		"http://limited.test/":   {Status: "success", HTTPStatus: 429, RetryAfter: 7},
 		"http://image.test/":     {Status: "success", HTTPStatus: 200},

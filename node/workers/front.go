@@ -41,8 +41,8 @@ type Cluster struct {
 	Desk  func() *Desk
 	// Lease is how long leases last.
 	Lease time.Duration
-	// State is the crawl's, with its user agent.
-	State func() (state, userAgent string)
+	// State is the crawl's, with its user agent and the product token of robots directives.
+	State func() (state, userAgent, robotsAgent string)
 	// Add stores URLs that programs have found.
 	Add func(context.Context, []crawl.FoundURL) (crawl.FoundReport, error)
 }
@@ -71,7 +71,7 @@ func (f *Front) NextURLs(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLe
 		return crawl.WorkerLease{}, err
 	}
 	l, err := f.next(ctx, q)
-	l.CrawlState, l.UserAgent = f.cluster.State()
+	l.CrawlState, l.UserAgent, l.RobotsAgent = f.cluster.State()
 	return l, err
 }
 

@@ -26,7 +26,7 @@ type nodes struct {
 // at is the front of one node.
 func (c *nodes) at(self crawl.NodeID) *Front {
 	f := NewFront(Cluster{Self: self, Partitions: func() int { return partitions }, Others: func() []crawl.NodeID { return c.others(self) }, Holder: func(p crawl.Partition) crawl.NodeID { return c.hosts[p] },
-		Call: c.Call, Ready: func() error { return c.unready }, Desk: func() *Desk { return c.desks[self] }, State: func() (string, string) { return crawl.CrawlRunning, "agent" },
+		Call: c.Call, Ready: func() error { return c.unready }, Desk: func() *Desk { return c.desks[self] }, State: func() (string, string, string) { return crawl.CrawlRunning, "agent", "token" },
 		Add: func(context.Context, []crawl.FoundURL) (crawl.FoundReport, error) {
 			return crawl.FoundReport{Accepted: 1}, nil
 		}})
@@ -73,7 +73,8 @@ func TestBatchOfAllNodes(t *testing.T) {
 	t.Parallel()
 	f, c, worlds := cluster(t)
 	l, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 10, Wait: 20 * time.Second})
-	if err != nil || len(l.URLs) != 3 || l.URLs[0].Host != "a.test" || leaseOver(l.LeaseID, time.Now()) || l.LeaseSeconds > 60 || l.LeaseSeconds < 50 || l.CrawlState != crawl.CrawlRunning || l.UserAgent != "agent" {
+	if err != nil || len(l.URLs) != 3 || l.URLs[0].Host != "a.test" || leaseOver(l.LeaseID, time.Now()) || l.LeaseSeconds > 60 || l.LeaseSeconds < 50 || l.CrawlState != crawl.CrawlRunning || l.UserAgent != "agent" ||
+		l.RobotsAgent != "token" {
 		t.Fatalf("%+v, %v", l, err)
 	}
 	elsewhere := c.at("b")
