@@ -251,7 +251,9 @@ func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response
 		return err
 	}
 	doc, whole := w.read(v, resp, rules, o)
-	if whole && basis != 0 {
+	// A page that says noindex from a later time on is read at each visit: its index entry must go.
+	later := doc != nil && doc.NoIndexLater || htmlparse.NoIndexLater(resp.Header["X-Robots-Tag"], rules.Settings.Agent(), resp.Started)
+	if whole && basis != 0 && !later {
 		o.Basis = basis.Marked(o.NoIndex, o.Skipped[crawl.SkipDepth] > 0)
 	}
 	return w.keepParsed(ctx, v, resp, rules, o, doc, nil)

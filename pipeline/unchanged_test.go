@@ -211,13 +211,19 @@ func TestAlwaysRead(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*sentAgain){
-		"no basis":             func(a *sentAgain) { a.rules.Basis = 0 },
-		"a part of a page":     answered(func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }),
-		"a broken coding":      answered(func(r *fetcher.Response) { r.DecodeErr = http.ErrBodyNotAllowed }),
-		"a feed":               func(a *sentAgain) { a.serve("http://a.test/", 200, "Content-Type: application/rss+xml", feed) },
-		"a redirect":           func(a *sentAgain) { a.serve("http://a.test/", 301, "Location: /x", samePage) },
-		"a page that is gone":  func(a *sentAgain) { a.serve("http://a.test/", 404, "", samePage) },
-		"a server's error":     func(a *sentAgain) { a.serve("http://a.test/", 500, "", samePage) },
+		"no basis":            func(a *sentAgain) { a.rules.Basis = 0 },
+		"a part of a page":    answered(func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }),
+		"a broken coding":     answered(func(r *fetcher.Response) { r.DecodeErr = http.ErrBodyNotAllowed }),
+		"a feed":              func(a *sentAgain) { a.serve("http://a.test/", 200, "Content-Type: application/rss+xml", feed) },
+		"a redirect":          func(a *sentAgain) { a.serve("http://a.test/", 301, "Location: /x", samePage) },
+		"a page that is gone": func(a *sentAgain) { a.serve("http://a.test/", 404, "", samePage) },
+		"a server's error":    func(a *sentAgain) { a.serve("http://a.test/", 500, "", samePage) },
+		"noindex later, in the page": func(a *sentAgain) {
+			a.serve("http://a.test/", 200, "", samePage+`<meta name=robots content="unavailable_after: 2999-01-01">`)
+		},
+		"noindex later, by header": func(a *sentAgain) {
+			a.serve("http://a.test/", 200, "X-Robots-Tag: unavailable_after: 1 Jan 2999", samePage)
+		},
 		"a page that panicked": func(a *sentAgain) { a.rules.Normalize, a.rules.Scope = normalize.Rules{}, nil },
 	} {
 		a := newSentAgain(t, scope.Options{})

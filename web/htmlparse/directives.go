@@ -18,6 +18,15 @@ func RobotsHeader(values []string, agent string, now time.Time) (noIndex, noFoll
 	return d.noIndex, d.noFollow
 }
 
+// NoIndexLater reports whether these X-Robots-Tag lines say noindex from some time after now on.
+func NoIndexLater(values []string, agent string, now time.Time) bool {
+	d := directives{agent: agent, now: now, addressed: true}
+	for _, v := range values {
+		d.read(v)
+	}
+	return d.later
+}
+
 // directives reads lists of robots directives, of a header or of a meta element. There is no
 // standard of their grammar: this follows what the documentation of Google and Bing shows.
 type directives struct {
@@ -27,6 +36,7 @@ type directives struct {
 	dates     int  // that were read
 
 	noIndex, noFollow bool
+	later             bool // noindex from a time after now on
 }
 
 // maxDates is how many dates are read of one page: trying the forms of one takes microseconds.
@@ -69,8 +79,9 @@ func (d *directives) read(list string) {
 			}
 			at, after, ok := cutDate(value, list)
 			list = after
-			if ok && ours && !d.now.Before(at) {
-				d.noIndex = true
+			if ok && ours {
+				due := !d.now.Before(at)
+				d.noIndex, d.later = d.noIndex || due, d.later || !due
 			}
 		}
 	}

@@ -111,11 +111,14 @@ func TestUnavailableAfter(t *testing.T) {
 			if before || !after || follow != strings.Contains(line, "nofollow") {
 				t.Errorf("%q: noindex a second before %v, at the time %v; nofollow %v", line, before, after, follow)
 			}
+			if !NoIndexLater([]string{line}, "crawlnode", from.Add(-time.Second)) || NoIndexLater([]string{line}, "crawlnode", from) {
+				t.Errorf("%q: not later just before its time, or later after it", line)
+			}
 		}
 		meta := `<meta name=robots content="unavailable_after: ` + date + `, nofollow">`
 		for _, now := range []time.Time{{}, from.Add(-time.Second), from} {
 			d := ParseWith(Options{Now: now}, []byte(meta), "text/html", mustURL(t, home))
-			if d.NoIndex != (now == from) || !d.NoFollow {
+			if d.NoIndex != (now == from) || d.NoIndexLater == d.NoIndex || !d.NoFollow {
 				t.Errorf("%s at %v: noindex %v, nofollow %v", meta, now, d.NoIndex, d.NoFollow)
 			}
 		}

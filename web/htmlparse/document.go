@@ -105,6 +105,8 @@ type Document struct {
 
 	// NoIndex and NoFollow are the page's own meta robots directives.
 	NoIndex, NoFollow bool
+	// NoIndexLater: they say noindex from some time after Options.Now on.
+	NoIndexLater bool
 
 	// Text is the visible text with white space collapsed, at most MaxText bytes. It may contain
 	// invalid UTF-8 if the page does.

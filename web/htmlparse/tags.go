@@ -310,6 +310,7 @@ func (p *parser) meta() {
 		// Directives for this crawler by name add to those for all.
 		p.robots.read(string(a.get(attrContent)))
 		p.doc.NoIndex, p.doc.NoFollow = p.robots.noIndex, p.robots.noFollow
+		p.doc.NoIndexLater = p.robots.later
 	case equalFold(a.get(attrName), "description"):
 		if p.doc.Description == "" {
 			p.doc.Description = clean(a.get(attrContent), maxDescription)
