@@ -56,16 +56,21 @@ type compressor interface {
 }
 
 func newCompressor(c Compression) compressor {
-	var z compressor
-	var err error
-	if c == Zstd {
-		z, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-			zstd.WithWindowSize(encodeWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(true))
-	} else {
-		z, err = gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if c == Gzip {
+		return newGzip(gzip.BestSpeed)
 	}
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(encodeWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(true))
 	if err != nil {
-		panic("BUG: " + string(c) + ": " + err.Error()) // the options are constants
+		panic("BUG: zstd: " + err.Error()) // the options are constants
+	}
+	return z
+}
+
+func newGzip(level int) *gzip.Writer {
+	z, err := gzip.NewWriterLevel(nil, level)
+	if err != nil {
+		panic("BUG: gzip: " + err.Error()) // the level is a constant
 	}
 	return z
 }

@@ -34,8 +34,6 @@
 // its final name. Open also sorts indexes that are not sorted yet, and rebuilds the index of a
 // finished file that has none.
 //
-// Gzip members of up to 64 KiB, and those that are stored, are made by package deflate, larger ones by an encoder for streams.
-//
 // What is bounded: records that wait (Gather), the window of a zstd frame (1 MiB written, 8 MiB read), compressions at once
 // (Encoders; Put waits), index lines in memory (1 MiB; Put then syncs itself), memory for sorting
 // (8 MiB, then runs on the disk) and indexes that wait for it (4; the turn of a file waits then).

@@ -14,8 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/klauspost/compress/gzip"
+
 	"crawlnode/crawl"
-	"crawlnode/store/deflate"
 )
 
 const (
@@ -61,8 +62,8 @@ func (u recordID) append(b []byte) []byte {
 type encoder struct {
 	random io.Reader
 	z      compressor
-	short  *deflate.Encoder // makes gzip members of at most deflate.MaxInput bytes; nil with zstd
-	dense  bool             // the block of the record being made is compressed already
+	stored compressor // makes gzip members of blocks as they are; nil with zstd
+	dense  bool       // the block of the record being made is compressed already
 	sum    hash.Hash
 	digest [20]byte // of the block
 	head   []byte   // of the record being made
@@ -77,7 +78,7 @@ type encoder struct {
 func newEncoder(random io.Reader, c Compression) *encoder {
 	e := &encoder{random: random, sum: sha1.New(), z: newCompressor(c)}
 	if c == Gzip {
-		e.short = new(deflate.Encoder)
+		e.stored = newGzip(gzip.NoCompression)
 	}
 	return e
 }
@@ -271,22 +272,17 @@ func (e *encoder) end(block, more []byte) error {
 	e.head = append(e.head, "\r\n\r\n"...)
 	parts := [...][]byte{e.head, block, more, []byte("\r\n\r\n")}
 	size := len(e.head) + len(block) + len(more) + len(parts[3])
-	switch {
-	case e.short == nil: // zstd is fast with small input anyway
-	case e.dense || size < plainBytes:
-		e.out = deflate.AppendStored(e.out, parts[:]...)
-		return nil
-	case size <= deflate.MaxInput:
-		e.out = e.short.AppendMember(e.out, parts[:]...)
-		return nil
+	z := e.z
+	if e.stored != nil && (e.dense || size < plainBytes) { // zstd is fast with small input anyway
+		z = e.stored
 	}
-	e.z.Reset(e)
+	z.Reset(e)
 	for _, part := range parts {
-		if _, err := e.z.Write(part); err != nil {
+		if _, err := z.Write(part); err != nil {
 			return fmt.Errorf("compress: %w", err)
 		}
 	}
-	if err := e.z.Close(); err != nil {
+	if err := z.Close(); err != nil {
 		return fmt.Errorf("compress: %w", err)
 	}
 	return nil
