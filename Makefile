@@ -21,7 +21,9 @@ PROTOC_GEN_GRPC   := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 # manual pages, containers. Node, for another reader of WARC files and the schemas of Kubernetes, may come from elsewhere. Of prometheus only promtool
 # is used, of systemd only systemd-analyze.
 DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc prometheus systemd \
-                     chromium curl fonts-liberation zsh fish mandoc podman runc netavark aardvark-dns
+                     chromium curl wget fonts-liberation zsh fish mandoc podman runc netavark aardvark-dns
+# Folders whose package-lock.json names packages of npm, which go below these folders.
+NPM_FOLDERS       := integration/warcio integration/wabac integration/manifests integration/axe integration/duckdb
 
 # Packages without goroutines, channels and locks (TestNoRaceHasNone): the race detector would find nothing, and cost several times the time.
 NORACE := . ./api/client ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairshare ./focus ./frontier/layout ./handoff/machine ./handoff/wire ./importance ./importance/pagerank ./membership/consensus \
@@ -31,6 +33,10 @@ NORACE := . ./api/client ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairs
 # four times as long and show nothing, but for those in which goroutines meet: MEET (TestMeetingsAreRaced). `make nightly` has all of them under it.
 SELDOM := ./api ./cli ./frontier ./frontier/storage ./simweb ./store/search
 MEET   := ^(TestServeEnds|TestEventList|TestBodiesAreNoRequests|TestBodiesAreBoundedTogether|TestSignals|TestRerunAfterAFailure|TestDNSOverTheWire|TestNotifier|TestOverlappingVisits|TestGroupsFitTheStore|TestFullDisk|TestBeforeCommit|TestImportWaitsBeforeCommit|TestVotesGoOnBeforeCommit|TestHurryBeforeCommit|TestCommitPace|TestTransitionsShareSyncs|TestCloseOnAFailingDisk|TestFrozenMemory|TestWriteDuringSync|TestServerServesAndEnds|TestDoorsTellClientsApart|TestManyBatchesAreOneIndex|TestViews)$$
+# Tests that have to be asked for, by a flag or without -short, of the integration tests (LONG) and of all others (SLOW): they take minutes to hours, and
+# docs/testing.md says what the check has instead (TestSkipsAreMeant).
+LONG   := ^(TestApplications|TestBigFrontier|TestBigList|TestBigMove|TestContainersFresh|TestContainersInAnyOrder|TestContainersReplaced|TestCopiesComeAndGo|TestCrowdedHost|TestDashboardOfAMillion|TestFillMillions|TestFreshness|TestFrontierLoad|TestHostilePages|TestKafkaSinkUnderKills|TestManySeedHosts|TestPriority|TestPutManyURLs|TestRenderCost|TestRenderKills|TestRouters|TestSharesFloods|TestSharesHeavyPages|TestSharesManyDomains|TestSimSeed|TestSmallMemory|TestStaticSites|TestTraceCost|TestUploadCost|TestWorkersCrawlRealSites|TestWorkersLoad)$$
+SLOW   := ^(TestDemo|TestDiskReturns|TestMeasuredOrders|TestRankCosts)$$
 # All others but the integration tests.
 RACE = $(filter-out crawlnode/integration $(patsubst .%,crawlnode%,$(NORACE) $(SELDOM)),$(shell go list ./...))
 
@@ -50,7 +56,7 @@ PAGES     ?=
 DESTDIR   ?=
 PREFIX    ?= /usr/local
 
-.PHONY: build demo test check nightly compile race units raced unraced tools sim mutants fuzz integ bench benchonce pgo flame scale lint vuln generate deps soak install firsthour rendering rendercost engines release image containers help
+.PHONY: build demo test test-quick check nightly compile race units raced unraced tools sim mutants fuzz integ integrated bench benchonce pgo flame scale lint vuln generate deps soak install firsthour rendering rendercost engines release image containers help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -61,24 +67,27 @@ build: ## bin/crawlnode
 demo: build ## three nodes and a synthetic web on loopback, one node killed half-way, its data deleted
 	$(BIN)/crawlnode demo
 
-test: deps units integ ## tests of every kind, as each commit must pass them: units, models, the known inputs of each fuzz target, simulations, real processes
-	@.ci/slowest
+test: ## tests of every kind, as each commit must pass them: units, models, the known inputs of each fuzz target, simulations, real processes
+	.ci/run test
 
-check: ## all that a commit must pass: lint, build, test; the time of each step and the slowest tests
-	.ci/run
+test-quick: ## three minutes for a change, and nothing is installed: build, vet and unit tests, without those that a change leaves as they were
+	.ci/quick '$(SLOW)'
+
+check: ## all that a commit must pass: lint, build, test; the time of each part, what was left out and the slowest tests
+	.ci/run check
 
 nightly: ## what takes hours: see docs/testing.md; appends to docs/results/nightly.md. ONLY="units fuzz" runs some steps
 	.ci/nightly $(ONLY)
 
 units: tools ## all tests but integration: under the race detector where goroutines meet
-	@$(MAKE) -j2 --output-sync=target raced unraced
+	@$(MAKE) -k -j2 --output-sync=target raced unraced
 
-raced: tools # the tests that the race detector watches
-	.ci/gotest race -race -short -timeout 30m -parallel 4 $(RACE)
-	.ci/gotest meet -race -short -timeout 30m -run '$(MEET)' $(SELDOM)
+raced: tools # the tests that the race detector watches, and those of other packages in which goroutines meet
+	@status=0; .ci/gotest race -race -short -timeout 60m -parallel 4 -skip '$(SLOW)' $(RACE) || status=1; \
+	.ci/gotest meet -race -short -timeout 60m -run '$(MEET)' $(SELDOM) || status=1; exit $$status
 
 unraced: tools # the others: the command line's tests mostly wait
-	.ci/gotest norace -short -timeout 30m -p 1 -parallel 4 $(NORACE) $(SELDOM)
+	.ci/gotest norace -short -timeout 60m -p 1 -parallel 4 -skip '$(SLOW)' $(NORACE) $(SELDOM)
 
 compile: ## what `make units` compiles, without a test; the linker's part cannot be done ahead
 	@go list -race -export -test -deps $(RACE) $(SELDOM) >/dev/null
@@ -96,8 +105,10 @@ mutants: ## deliberate mistakes, one at a time: which test notices each; hours; 
 fuzz: ## each fuzz target for T
 	.ci/fuzz $(T)
 
-integ: deps tools ## real processes, real sites, faults, simulations; some clusters at a time
-	.ci/gotest integration -count=1 -timeout 60m -parallel 6 ./integration
+integ: deps integrated ## real processes, real sites, faults, simulations; some clusters at a time
+
+integrated: tools # without a look at what they need
+	.ci/gotest integration -count=1 -timeout 120m -parallel 6 -skip '$(LONG)' ./integration
 
 bench: build ## Go benchmarks, then the goals of docs/performance.md; appends the figures to docs/results/bench.md. BEFORE=COMMIT: a, c, f against it
 	.ci/deps wget2 python3-scrapy
@@ -145,13 +156,9 @@ generate: build ## the code behind the .proto files, the references in docs/, TH
 	go test -count=1 -run '^TestReferenceIsCurrent$$' ./metrics -write
 	.ci/licenses >THIRD_PARTY_LICENSES
 
-deps: ## what the integration tests need from the system; nothing when it is there
-	.ci/deps $(DEB_PACKAGES) $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm)
-	.ci/npm integration/warcio
-	.ci/npm integration/wabac
-	.ci/npm integration/manifests
-	.ci/npm integration/axe
-	.ci/npm integration/duckdb
+deps: ## what the integration tests need from the system; nothing when it is there; it upgrades, enables and starts nothing
+	@status=0; .ci/deps $(DEB_PACKAGES) $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm) || status=1; \
+	for folder in $(NPM_FOLDERS); do .ci/npm "$$folder" || status=1; done; exit $$status
 
 containers: deps ## deploy/compose.yaml as real containers, under load; README and tutorial word by word in a fresh one, without network
 	.ci/rootfs $(BIN)/_rootfs

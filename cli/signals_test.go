@@ -163,10 +163,10 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 		}
 		rows.add("| a status that is watched | %d | %.1f |", command.ExitOK, time.Since(begun).Seconds())
 	})
+	if testing.Short() {
+		return // what follows starts processes
+	}
 	t.Run("a-demo", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("starts processes")
-		}
 		t.Parallel()
 		r, took := interrupted(t, "n1: up", "demo", "--partitions", "512")
 		if r.code != command.ExitError || took > slack(10*time.Second) {

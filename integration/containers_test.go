@@ -98,7 +98,7 @@ func newComposition(t *testing.T) *composition {
 		if *withContainers {
 			t.Fatalf("no container runs on this machine: %v\n%s", err, out)
 		}
-		t.Skipf("no container runs on this machine: %v\n%s", err, out)
+		unable(t, "no container runs on this machine: %v: %s", err, out)
 	}
 	for try := 0; ; try++ {
 		c.network = fmt.Sprintf("198.%d.%d.", 18+rand.IntN(2), rand.IntN(256))

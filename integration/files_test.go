@@ -246,7 +246,7 @@ func TestFilesLikeWget(t *testing.T) {
 	needsProcesses(t)
 	wget, err := exec.LookPath("wget")
 	if err != nil {
-		t.Skip("needs wget")
+		unable(t, "needs wget, which make deps installs")
 	}
 	t.Parallel()
 	port := freePort(t)

@@ -27,6 +27,17 @@ func needsProcesses(t *testing.T) {
 	}
 }
 
+// unable leaves out a test that cannot run on this machine, for want of what why names. With CI set
+// it is a failure: there everything that can run has to.
+func unable(t *testing.T, why string, args ...any) {
+	t.Helper()
+	why = fmt.Sprintf(why, args...)
+	if os.Getenv("CI") != "" {
+		t.Fatalf("%s; CI is set, and there a missing dependency is a failure", why)
+	}
+	t.Skip(why)
+}
+
 // beside lets a test of faults or attacks run beside others, unless its promises are judged in
 // so many runs (-faults, -hostile): times count then, and nothing else may run.
 func beside(t *testing.T, judged int) {

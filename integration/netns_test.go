@@ -44,9 +44,7 @@ func TestNetns(t *testing.T) {
 	needsRoot(t)
 	beside(t, *faultRuns)
 	for _, list := range [][]scenario{cuts, renamed} {
-		for i := range list {
-			t.Run(list[i].name, list[i].run)
-		}
+		runScenarios(t, list)
 	}
 }
 

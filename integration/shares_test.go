@@ -299,18 +299,21 @@ func (s *siege) awaitNew(hosts int, added time.Time) {
 	}
 }
 
-// besieged marks a test of an attack. CI runs the quick ones, beside others; with -hostile
-// all are judged, one after the other.
-func besieged(t *testing.T, quick bool) {
+// besieged marks a test of an attack, which runs beside others; with -hostile it is judged, and
+// nothing runs beside it.
+func besieged(t *testing.T) {
 	t.Helper()
 	needsProcesses(t)
-	if *hostileRuns > 0 {
-		return
+	beside(t, *hostileRuns)
+}
+
+// longBesieged marks a test of an attack that takes minutes.
+func longBesieged(t *testing.T) {
+	t.Helper()
+	needsProcesses(t)
+	if *hostileRuns == 0 {
+		t.Skip("takes minutes: run it with -hostile 1, as make nightly does")
 	}
-	if !quick {
-		t.Skip("run with -hostile 1")
-	}
-	t.Parallel()
 }
 
 // TestSharesNames is F38: a page links to 20,000 names of one domain whose server answers
@@ -318,9 +321,13 @@ func besieged(t *testing.T, quick bool) {
 func TestSharesNames(t *testing.T) {
 	needsProcesses(t)
 	beside(t, *hostileRuns)
-	for _, kind := range []string{"fail", "mute"} {
+	kinds := []string{"fail"}
+	if *hostileRuns > 0 {
+		kinds = append(kinds, "mute")
+	}
+	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			besieged(t, kind == "fail")
+			besieged(t)
 			s := newSiege(t)
 			domain := kind + "ing"
 			before, during := s.besiege(s.hub("hub", 20_000, domain), domain+".test", 600)
@@ -331,7 +338,7 @@ func TestSharesNames(t *testing.T) {
 
 // TestSharesDrip is F39: 3,000 names of one domain on 3,000 addresses, 400 bytes a second.
 func TestSharesDrip(t *testing.T) {
-	besieged(t, true)
+	besieged(t)
 	s := newSiege(t)
 	const hosts = 3000
 	for i := range hosts {
@@ -344,7 +351,7 @@ func TestSharesDrip(t *testing.T) {
 // TestSharesManyDomains: a hundred hostile domains at once, half with names that fail and
 // half that drip, whose pages link on to more of them, five deep.
 func TestSharesManyDomains(t *testing.T) {
-	besieged(t, false)
+	longBesieged(t)
 	s := newSiege(t)
 	const hosts = 3000
 	for i := range hosts {

@@ -37,7 +37,7 @@ func (s *siege) floods(ip, kind string, cfg *tls.Config) {
 // TestSharesFloods is F40: 20 hosts flood every client with HTTP/2 frames without content, of one
 // kind, as long as the connection is open; then 20 others with another kind.
 func TestSharesFloods(t *testing.T) {
-	besieged(t, false)
+	longBesieged(t)
 	s := newSiege(t)
 	plain := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(plain.Close)

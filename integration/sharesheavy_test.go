@@ -30,10 +30,9 @@ func heavyPage(t *testing.T) []byte {
 // TestSharesHeavyPages: a page links to the hosts of one domain, or of ten, whose pages take the
 // parser a hundred times as long as others.
 func TestSharesHeavyPages(t *testing.T) {
-	needsProcesses(t)
+	longBesieged(t)
 	for _, domains := range []int{1, 10} {
 		t.Run(fmt.Sprint(domains), func(t *testing.T) {
-			besieged(t, false)
 			s := newSiege(t)
 			page := heavyPage(t)
 			s.listen(heavyAddr, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

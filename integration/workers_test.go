@@ -24,10 +24,7 @@ func startWorker(t *testing.T, program, example, name string, n *node) *exampleW
 	t.Helper()
 	path, err := exec.LookPath(program)
 	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("%v: the examples of workers cannot be run", err)
-		}
-		t.Skipf("%v: install it to run the examples of workers", err)
+		unable(t, "needs %s to run the examples of workers: %v", program, err)
 	}
 	out, err := os.CreateTemp(t.TempDir(), name)
 	if err != nil {

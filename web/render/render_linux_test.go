@@ -26,7 +26,7 @@ func newPool(t *testing.T, cfg Config) *Pool {
 		if os.Getenv("CI") != "" {
 			t.Fatalf("%v (make deps), and CI is set: a missing dependency is a failure", err)
 		}
-		t.Skip("needs Chromium: make deps installs it")
+		t.Skip("needs Chromium, which make deps installs")
 	}
 	cfg.Dir = t.TempDir() + "/render"
 	p, err := New(cfg)
