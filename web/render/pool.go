@@ -44,8 +44,8 @@ type Pool struct {
 	pause   time.Time // no browser is started before
 }
 
-// A browser that does not start may take Config.startTime for it. After startTries in a row no page waits for the next one
-// before startPause has passed.
+// A browser that does not start may take Config.startTime for it. After startTries in a row no page
+// waits for the next one before startPause has passed.
 const (
 	startTries = 3
 	startPause = time.Minute
@@ -66,7 +66,7 @@ func New(cfg Config) (*Pool, error) {
 	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("directory of profiles: %w", err)
 	}
-	killUsers(cfg.Dir)
+	killFamily(cfg.Dir)
 	if err := os.RemoveAll(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("removing old profiles of the browser: %w", err)
 	}
@@ -85,12 +85,13 @@ func (p *Pool) Stats() Stats {
 	return s
 }
 
-// Render shows page to the browser. It waits for a slot as long as ctx lasts, and then returns within the time-out plus Grace; a page for
-// which the browser starts, or which waits for that, has its time from then on. An error is ErrTimeout, ErrBrowser, ErrClosed or that of
-// ctx.
+// Render shows page to the browser. It waits for a slot as long as ctx lasts, and then returns
+// within the time-out plus Grace; a page for which the browser starts, or which waits for that, has
+// its time from then on. An error is ErrTimeout, ErrBrowser, ErrClosed or that of ctx.
 //
-// It returns when the page is read, and at once when ctx is done, however long the browser takes to start or to close the page's tab: the
-// slot is free after that. So the bytes of page must not change later, and fetcher may still be called, with a context that is done.
+// It returns when the page is read, and at once when ctx is done, however long the browser takes to
+// start or to close the page's tab: the slot is free after that. So the bytes of page must not
+// change later, and fetcher may still be called, with a context that is done.
 func (p *Pool) Render(ctx context.Context, page Page, fetcher Fetcher) (Result, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -155,12 +156,16 @@ func (p *Pool) count(r Result, err error) {
 	}
 }
 
-// take returns the browser for one more page, a new one when there is none, and a tab of the page's origin if one is idle.
+// take returns the browser for one more page, a new one when there is none, and a tab of the page's
+// origin if one is idle.
 func (p *Pool) take(origin string) (*browser, *tab, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, nil, ErrClosed
+	}
+	if p.now != nil && p.now.lostOrKilled() { // it has ended while it had no page, or with other pages
+		p.retireLocked()
 	}
 	if p.now == nil {
 		if time.Now().Before(p.pause) {
@@ -189,8 +194,22 @@ func (p *Pool) take(origin string) (*browser, *tab, error) {
 	return b, nil, nil
 }
 
-// keep puts a tab among the idle ones of its browser, Config.Tabs at most, and returns those that have to be closed: the oldest, and all of a
-// browser that takes no more pages or needs half of its memory. A nil tab is none.
+// retireLocked takes no more pages for the browser. The last page that it has ends it; without one,
+// it ends now.
+func (p *Pool) retireLocked() {
+	b := p.now
+	b.worn, p.now = true, nil
+	if b.users == 0 { // its place in ended is given back when it is gone
+		go func() {
+			defer p.ended.Done()
+			b.end()
+		}()
+	}
+}
+
+// keep puts a tab among the idle ones of its browser, Config.Tabs at most, and returns those that
+// have to be closed: the oldest, and all of a browser that takes no more pages or needs half of its
+// memory. A nil tab is none.
 func (p *Pool) keep(b *browser, t *tab) (surplus []*tab) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,8 +227,8 @@ func (p *Pool) keep(b *browser, t *tab) (surplus []*tab) {
 	return surplus
 }
 
-// give returns a browser. One that is not healthy has to be killed: nobody waits for its pages. last: it takes no more pages and has
-// no other user, so it has to be ended.
+// give returns a browser. One that is not healthy has to be killed: nobody waits for its pages.
+// last: it takes no more pages and has no other user, so it has to be ended.
 func (p *Pool) give(b *browser, healthy bool) (last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,7 +244,8 @@ func (p *Pool) give(b *browser, healthy bool) (last bool) {
 	return last
 }
 
-// judgeLocked remembers whether a browser that a page has used did start. last: nobody else uses it.
+// judgeLocked remembers whether a browser that a page has used did start. last: nobody else uses
+// it.
 func (p *Pool) judgeLocked(b *browser, last bool) {
 	switch {
 	case b.err == nil:
@@ -258,6 +278,6 @@ func (p *Pool) Close() {
 		p.ended.Done()
 	}
 	p.ended.Wait()
-	killUsers(p.cfg.Dir)
+	killFamily(p.cfg.Dir)
 	_ = os.RemoveAll(p.cfg.Dir) // New does it again
 }

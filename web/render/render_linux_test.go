@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -244,26 +243,6 @@ func hostilePages(t *testing.T) map[string]string {
 		t.Fatalf("%d hostile pages", len(pages))
 	}
 	return pages
-}
-
-// The browser is killed while it shows a page: the page has an error that says so, and the next one a new browser.
-func TestBrowserKilled(t *testing.T) {
-	p := newPool(t, Config{Timeout: patience})
-	_, err := p.Render(t.Context(), htmlPage(`<script src=/a.js></script>`), fetcherFunc(func(ctx context.Context, _ Request) (Response, error) {
-		p.mu.Lock()
-		b := p.now
-		p.mu.Unlock()
-		_ = syscall.Kill(b.pid(), syscall.SIGKILL)
-		<-ctx.Done()
-		return Response{}, ctx.Err()
-	}))
-	if !errors.Is(err, ErrBrowser) {
-		t.Errorf("the error is %v, want ErrBrowser", err)
-	}
-	warm(t, p)
-	if s := p.Stats(); s.Restarts != 1 || s.Failed != 1 {
-		t.Errorf("counted %+v, want one restart and one failed page", s)
-	}
 }
 
 type fetcherFunc func(context.Context, Request) (Response, error)
