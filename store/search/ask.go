@@ -143,7 +143,7 @@ func (c *compiled) searchPart(ctx context.Context, p *part, of *held.Set, top *b
 	for i := range c.clauses {
 		w := &c.clauses[i]
 		m := weightedMatcher{matcherOf(p, w, work), w.weight / max(c.weight, math.SmallestNonzeroFloat64)}
-		if c.plan.Relaxed || w.weak {
+		if (c.plan.Relaxed || w.weak) && !w.clause.Exact {
 			may = append(may, m)
 		} else {
 			must = append(must, m)
@@ -153,17 +153,11 @@ func (c *compiled) searchPart(ctx context.Context, p *part, of *held.Set, top *b
 	if scan.all = of == nil; !scan.all {
 		scan.held = p.file.views.Of(p.seg, of)
 	}
-	if c.plan.Relaxed && len(may) > 0 {
-		must = nil
+	with, without := c.filters(p, work)
+	for _, m := range with {
+		must = append(must, weightedMatcher{m, 0})
 	}
-	for _, f := range c.query.Filters {
-		m := newAnyTerm(p, []weighted{{labelOf(f), 1}}, false, work)
-		if f.Not {
-			scan.not = append(scan.not, m)
-		} else {
-			must = append(must, weightedMatcher{m, 0})
-		}
-	}
+	scan.not = without
 	for i := range c.excluded {
 		scan.not = append(scan.not, matcherOf(p, &c.excluded[i], work))
 	}
@@ -172,10 +166,29 @@ func (c *compiled) searchPart(ctx context.Context, p *part, of *held.Set, top *b
 	}
 	slices.SortStableFunc(must, func(a, b weightedMatcher) int { return cmp.Compare(a.cost(), b.cost()) })
 	scan.must = must
+	walk := scan.strict
 	if c.plan.Relaxed && len(may) > 0 {
-		return scan.relaxed(ctx)
+		walk = scan.relaxed
 	}
-	return scan.strict(ctx)
+	scan.findCut()
+	n, err := walk(ctx)
+	if err == nil {
+		scan.judgeCut()
+	}
+	return n, err
+}
+
+// filters are the matchers of the conditions: documents have those of with, and none of without.
+func (c *compiled) filters(p *part, work *budget) (with, without []matcher) {
+	for _, f := range c.query.Filters {
+		m := newAnyTerm(p, []weighted{{labelOf(f), 1}}, false, work)
+		if f.Not {
+			without = append(without, m)
+		} else {
+			with = append(with, m)
+		}
+	}
+	return with, without
 }
 
 func labelOf(f query.Filter) string {
@@ -210,6 +223,51 @@ type scan struct {
 	not       []matcher
 	n         int64
 	work      *budget
+
+	cut      segment.Set // documents whose text goes on beyond what is in the index
+	cutTaken int         // of those that were counted
+}
+
+// findCut finds the documents that may have more text than the index knows of.
+func (s *scan) findCut() {
+	l := s.p.seg.Postings(labelCut)
+	if l.Len() == 0 || !s.c.texts && !s.c.withoutTexts {
+		return
+	}
+	var docs []uint32
+	for l.Next() {
+		docs = append(docs, l.Doc())
+	}
+	s.cut = segment.Set(nil).With(s.p.seg.Len(), docs...)
+}
+
+// judgeCut notes that the answer is not exact if a document whose text was cut may have what was
+// looked for, and was not counted, or may have what must not be there, and was.
+func (s *scan) judgeCut() {
+	if s.cut == nil {
+		return
+	}
+	if s.c.withoutTexts && s.cutTaken > 0 {
+		s.work.inexact()
+	}
+	with, without := s.c.filters(s.p, s.work)
+	possible := 0
+	for l := s.p.seg.Postings(labelCut); s.c.texts && l.Next(); {
+		doc := l.Doc()
+		has := func(m matcher) bool { return m.seek(doc) == doc }
+		if s.counts(doc) && !slices.ContainsFunc(without, has) &&
+			!slices.ContainsFunc(with, func(m matcher) bool { return !has(m) }) {
+			possible++
+		}
+	}
+	if possible > s.cutTaken {
+		s.work.inexact()
+	}
+}
+
+// counts reports whether a document is one that the question is asked of.
+func (s *scan) counts(doc uint32) bool {
+	return (s.all || s.held.Has(doc)) && !s.p.deleted.Has(doc) && s.inTime(doc)
 }
 
 // patience is how many documents are looked at between two looks at the context.
@@ -243,7 +301,8 @@ func (s *scan) strict(ctx context.Context) (int64, error) {
 	}
 }
 
-// relaxed finds the documents that match anything of may, and all of must.
+// relaxed finds the documents that match anything of may, and all of must: conditions and what was
+// quoted.
 func (s *scan) relaxed(ctx context.Context) (int64, error) {
 	doc := uint32(0)
 	for turn := 0; ; turn++ {
@@ -258,12 +317,14 @@ func (s *scan) relaxed(ctx context.Context) (int64, error) {
 			return s.n, nil
 		}
 		doc = next
-		fits := true
+		fits, score := true, 0.0
 		for _, m := range s.must {
-			fits = fits && m.seek(doc) == doc
+			if fits = fits && m.seek(doc) == doc; fits {
+				score += m.weight * m.share()
+			}
 		}
 		if fits {
-			s.take(doc, 0)
+			s.take(doc, score)
 		}
 		doc++
 	}
@@ -271,7 +332,7 @@ func (s *scan) relaxed(ctx context.Context) (int64, error) {
 
 // take counts a document if nothing speaks against it, and adds what is not in must to its score.
 func (s *scan) take(doc uint32, score float64) {
-	if !s.all && !s.held.Has(doc) || s.p.deleted.Has(doc) || !s.inTime(doc) {
+	if !s.counts(doc) {
 		return
 	}
 	for _, m := range s.not {
@@ -288,6 +349,9 @@ func (s *scan) take(doc uint32, score float64) {
 		}
 	}
 	s.n++
+	if s.cut.Has(doc) {
+		s.cutTaken++
+	}
 	if !s.top.wants(score + rank.MostStatic) {
 		return // most end here, so their cards are not read
 	}

@@ -7,10 +7,13 @@ const maxWork = 1 << 23
 // placeWork is what it costs to compare the places of a word of a phrase in one document, in steps.
 const placeWork = 4
 
+// positionsWork is how many bytes of places are read in one step.
+const positionsWork = 8
+
 // budget is what is left of the work of a question. Matchers find nothing more when it is spent; nil has no bound.
 type budget struct {
 	left int
-	cut  bool // something was left out beforehand
+	cut  bool // something was left out, or is not known
 }
 
 // take takes n steps; false says that there were not so many.
@@ -33,6 +36,13 @@ func (b *budget) affords(n int) bool {
 	}
 	b.left -= n
 	return true
+}
+
+// inexact notes that something is not known that the answer depends on.
+func (b *budget) inexact() {
+	if b != nil {
+		b.cut = true
+	}
 }
 
 // exact reports whether everything was looked at.

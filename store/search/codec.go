@@ -167,7 +167,19 @@ const (
 	labelSite     = "s"
 	labelLanguage = "l"
 	labelType     = "f"
+	// labelCut is that of documents whose text was cut off.
+	labelCut = "c"
 )
+
+// earlierMaxText is what earlier versions kept of a text.
+const earlierMaxText = 64 << 10
+
+// textCut reports whether a text was probably cut off: it is as long as a text can be, less a
+// character or two.
+func textCut(text string) bool {
+	n := len(text)
+	return n >= MaxText-8 || n >= earlierMaxText-4 && n <= earlierMaxText
+}
 
 // entryOf is the document as a segment takes it.
 func entryOf(d *Document) segment.Document {
@@ -198,6 +210,9 @@ func entryOf(d *Document) segment.Document {
 	}
 	if d.Language != "" {
 		e.Labels = append(e.Labels, labelLanguage+d.Language)
+	}
+	if textCut(d.Text) {
+		e.Labels = append(e.Labels, labelCut)
 	}
 	if t := fileType(path); t != "" {
 		e.Labels = append(e.Labels, labelType+t)

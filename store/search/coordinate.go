@@ -44,7 +44,7 @@ func Search(ctx context.Context, s Source, r Request) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	page.Total, page.TotalExact = answer.Total, answer.Exact
+	page.Total, page.TotalExact = answer.Total, answer.Exact && !q.Cut
 	if plan.Relaxed {
 		page.Interpreted += " (no page has all of it: pages with some of the words)"
 	}
@@ -52,7 +52,12 @@ func Search(ctx context.Context, s Source, r Request) (Page, error) {
 	if page.DidYouMean != "" {
 		page.Interpreted += " (shown for: " + page.DidYouMean + ")"
 	}
-	return page, show(ctx, s, &plan, r, answer.Hits, &page)
+	groups := collapse(answer.Hits, !q.Exact())
+	page.Total -= int64(len(answer.Hits) - len(groups))
+	if len(groups) < len(answer.Hits) && int64(len(answer.Hits)) < answer.Total {
+		page.TotalExact = false // there may be more near-duplicates among those that were not asked for
+	}
+	return page, show(ctx, s, &plan, r, groups, &page)
 }
 
 // ask asks until there is an answer: as it is written, with words that no page has corrected; with
@@ -110,9 +115,7 @@ func didYouMean(q *query.Query, corrections map[string][]string) string {
 }
 
 // show puts the results of the page together.
-func show(ctx context.Context, s Source, plan *Plan, r Request, hits []Hit, page *Page) error {
-	groups := collapse(hits)
-	page.Total -= int64(len(hits) - len(groups))
+func show(ctx context.Context, s Source, plan *Plan, r Request, groups []group, page *Page) error {
 	chosen := choose(groups, r.Page, r.Size)
 	if len(chosen) == 0 {
 		return nil
@@ -144,9 +147,9 @@ type group struct {
 	more   int
 }
 
-// collapse makes one group of hits with nearly the same text: the best stands for all. A URL counts
-// once, even if two nodes have it during a move.
-func collapse(hits []Hit) []group {
+// collapse makes one group of hits with nearly the same text if near: the best stands for all. A URL
+// counts once, even if two nodes have it during a move.
+func collapse(hits []Hit, near bool) []group {
 	var out []group
 	seen := map[string]bool{}
 	for _, h := range hits {
@@ -155,7 +158,7 @@ func collapse(hits []Hit) []group {
 		}
 		seen[h.URL] = true
 		i := -1
-		if h.Fingerprint != 0 {
+		if near && h.Fingerprint != 0 {
 			i = slices.IndexFunc(out, func(g group) bool {
 				return g.Fingerprint != 0 && bits.OnesCount64(g.Fingerprint^h.Fingerprint) <= nearBits
 			})

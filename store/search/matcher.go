@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"slices"
 
 	"crawlnode/store/search/query"
@@ -166,25 +167,39 @@ type phrase struct {
 
 // row is the phrase in one language.
 type row struct {
-	lists  []*list
-	places []uint32
-	title  bool
+	words  []rowWord // the rarest first
+	fields []rank.Field
 	doc    uint32
 	began  bool
 	work   *budget
 	buffer [2][]uint32
 }
 
-func newPhrase(p *part, variants []variant, title bool, work *budget) *phrase {
+// rowWord is a word of a row and its place in the phrase.
+type rowWord struct {
+	*list
+	place  uint32
+	common bool
+}
+
+func newPhrase(p *part, w *wanted, work *budget) *phrase {
 	m := &phrase{}
+	variants := w.variants
+	if w.clause.Exact && !p.seg.Exact() {
+		variants = w.loose
+		work.inexact()
+	}
 	for _, v := range variants {
-		r := &row{title: title, places: v.places, work: work}
-		for _, term := range v.terms {
-			if l := p.seg.Postings(term); l.Len() > 0 {
-				r.lists = append(r.lists, &list{Postings: l})
+		r := &row{fields: v.fields, work: work}
+		for _, word := range v.words {
+			l := p.seg.Postings(word.term)
+			if l.Len() == 0 || word.form != nil && !l.Only(word.form) {
+				break
 			}
+			r.words = append(r.words, rowWord{&list{Postings: l}, word.place, word.common})
 		}
-		if len(r.lists) == len(v.terms) {
+		if len(r.words) == len(v.words) {
+			slices.SortStableFunc(r.words, func(a, b rowWord) int { return cmp.Compare(a.Len(), b.Len()) })
 			m.rows = append(m.rows, r)
 		}
 	}
@@ -206,8 +221,8 @@ func (m *phrase) seek(doc uint32) uint32 {
 // seek finds the first document, not before doc, that has all terms in their places.
 func (r *row) seek(doc uint32) uint32 {
 	for {
-		for i := 0; i < len(r.lists); i++ {
-			l := r.lists[i]
+		for i := 0; i < len(r.words); i++ {
+			l := r.words[i]
 			if !r.work.take(1) {
 				return end
 			}
@@ -219,7 +234,7 @@ func (r *row) seek(doc uint32) uint32 {
 				doc, i = l.doc, -1
 			}
 		}
-		if !r.work.take(placeWork * len(r.lists)) {
+		if !r.work.take(placeWork * len(r.words)) {
 			return end
 		}
 		if r.inPlace() {
@@ -231,15 +246,20 @@ func (r *row) seek(doc uint32) uint32 {
 
 // inPlace reports whether the terms stand in their places somewhere in the current document.
 func (r *row) inPlace() bool {
-	starts := r.lists[0].Positions(r.buffer[0][:0])
-	for i, at := range starts {
-		starts[i] = at - r.places[0] // may wrap around: then nothing fits
+	starts := r.positions(0)
+	n := 0
+	for _, at := range starts {
+		if at >= r.words[0].place {
+			starts[n] = at - r.words[0].place
+			n++
+		}
 	}
-	for n, l := range r.lists[1:] {
-		others := l.Positions(r.buffer[1][:0])
+	starts = starts[:n]
+	for i := 1; i < len(r.words) && len(starts) > 0; i++ {
+		others := r.positions(i)
 		kept, j := starts[:0], 0
 		for _, s := range starts {
-			at := s + r.places[n+1]
+			at := s + r.words[i].place
 			for j < len(others) && others[j] < at {
 				j++
 			}
@@ -247,29 +267,45 @@ func (r *row) inPlace() bool {
 				kept = append(kept, s)
 			}
 		}
-		r.buffer[1], starts = others, kept
-		if len(starts) == 0 {
-			break
-		}
+		starts = kept
 	}
-	r.buffer[0] = starts
-	if r.title {
-		return len(starts) > 0 && starts[0] < rank.Title.End()
-	}
-	return len(starts) > 0
+	return slices.ContainsFunc(starts, func(at uint32) bool {
+		return r.fields == nil || slices.Contains(r.fields, rank.FieldOf(at))
+	})
 }
 
+// positions are those of a word in the current document; none when there is no work left. They are
+// valid until they are asked for again, those of the first word until the first is asked for.
+func (r *row) positions(i int) []uint32 {
+	buffer := &r.buffer[min(i, 1)]
+	*buffer = (*buffer)[:0]
+	if r.work.take(r.words[i].Encoded() / positionsWork) {
+		*buffer = r.words[i].Positions(*buffer)
+	}
+	return *buffer
+}
+
+// share is that of the language that has the most; common words count only if there is nothing else.
 func (m *phrase) share() float64 {
 	best := 0.0
 	for _, r := range m.rows {
 		if r.doc != m.now {
 			continue
 		}
-		sum := 0.0
-		for _, l := range r.lists {
-			sum += float64(l.Impact()) / 255
+		sum, n := [2]float64{}, [2]float64{} // of words that say something, and of common ones
+		for _, w := range r.words {
+			i := 0
+			if w.common {
+				i = 1
+			}
+			sum[i] += float64(w.Impact()) / 255
+			n[i]++
 		}
-		best = max(best, sum/float64(len(r.lists)))
+		i := 0
+		if n[0] == 0 {
+			i = 1
+		}
+		best = max(best, sum[i]/n[i])
 	}
 	return best
 }
@@ -277,11 +313,7 @@ func (m *phrase) share() float64 {
 func (m *phrase) cost() int {
 	n := 0
 	for _, r := range m.rows {
-		least := r.lists[0].Len()
-		for _, l := range r.lists {
-			least = min(least, l.Len())
-		}
-		n += least
+		n += r.words[0].Len()
 	}
 	return n
 }
@@ -305,7 +337,7 @@ const manyTerms = 8
 func matcherOf(p *part, w *wanted, work *budget) matcher {
 	switch {
 	case w.clause.Kind == query.Phrase:
-		return newPhrase(p, w.variants, w.clause.Title, work)
+		return newPhrase(p, w, work)
 	case len(w.terms) >= manyTerms:
 		return newDense(p, w.terms, w.clause.Title, work)
 	}

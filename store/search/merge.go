@@ -30,6 +30,9 @@ func (x *Index) mergeLoop(ctx context.Context) {
 		}
 		for ctx.Err() == nil {
 			more, err := x.mergeSome(ctx)
+			if !more && err == nil {
+				more, err = x.renewOne(ctx)
+			}
 			if err != nil && ctx.Err() == nil {
 				x.log.Warn("the index cannot merge its segments and tries again after the next change", "error", err)
 			}
@@ -108,6 +111,9 @@ func merged(now, from []*part, moved [][]uint32, into *part) []*part {
 func toMerge(parts []*part) []*part {
 	classes := map[int][]*part{}
 	for _, p := range parts {
+		if !p.seg.Exact() {
+			continue // renewOne makes another of it
+		}
 		class, limit := 0, smallest
 		for p.live > limit {
 			class, limit = class+1, limit*mergeAt
@@ -121,7 +127,7 @@ func toMerge(parts []*part) []*part {
 		}
 	}
 	for _, p := range parts {
-		if 2*p.live < p.seg.Len() {
+		if p.seg.Exact() && 2*p.live < p.seg.Len() {
 			return []*part{p}
 		}
 	}

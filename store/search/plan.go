@@ -33,10 +33,11 @@ func logarithm(n int64) float64 { return math.Log1p(float64(n)) }
 type wanted struct {
 	clause query.Clause
 	terms  []weighted
-	// variants are a phrase in each language.
-	variants []variant
-	weight   float64
-	weak     bool // need not be there
+	// variants are a phrase in each language. loose are those for segments that do not say how
+	// words are written; nil: the same.
+	variants, loose []variant
+	weight          float64
+	weak            bool // need not be there
 }
 
 // weighted is a term with its share of the clause's weight.
@@ -45,10 +46,19 @@ type weighted struct {
 	share float64
 }
 
-// variant is a phrase in one language: terms and their places.
+// variant is a phrase in one language. fields are those that it may be in; nil: any.
 type variant struct {
-	terms  []string
-	places []uint32
+	words  []placed
+	fields []rank.Field
+}
+
+// placed is a word of a phrase: its term, its place in the phrase, and what its form must be; nil:
+// it may be any. A common word says nothing of what a page is about.
+type placed struct {
+	term   string
+	place  uint32
+	form   func(string) bool
+	common bool
 }
 
 // compiled is a plan with everything that is the same for all parts.
@@ -58,6 +68,8 @@ type compiled struct {
 	clauses  []wanted // without those excluded
 	excluded []wanted
 	weight   float64 // of all clauses
+	// texts: something is looked for in texts; withoutTexts: something must not be there.
+	texts, withoutTexts bool
 }
 
 // compile decides what each clause looks for and is worth. It depends on the plan only.
@@ -76,6 +88,9 @@ func compile(p *Plan, stem *analyse.Stemmer) *compiled {
 			c.prefix(&w)
 		case query.Phrase:
 			c.phrase(&w, stem, all)
+		}
+		if !clause.Title {
+			c.texts, c.withoutTexts = c.texts || !clause.Not, c.withoutTexts || clause.Not
 		}
 		if clause.Not {
 			c.excluded = append(c.excluded, w)
@@ -156,18 +171,53 @@ func (c *compiled) phrase(w *wanted, stem *analyse.Stemmer, all []analyse.Langua
 		w.weight += rank.Weight(sum(c.plan.Statistics.Words[word]), c.plan.Statistics.Documents)
 	}
 	for _, l := range all {
-		var v, withStops variant
-		for i, word := range w.clause.Words {
-			s := stem.Stem(l, []byte(word))
-			withStops.terms, withStops.places = append(withStops.terms, s.Term), append(withStops.places, uint32(i))
-			if !s.Stop {
-				v.terms, v.places = append(v.terms, s.Term), append(v.places, uint32(i))
+		w.add(stem, l)
+	}
+}
+
+// add adds the phrase in a language. Without quotes stop words stand for any word, unless there is
+// nothing else.
+func (w *wanted) add(stem *analyse.Stemmer, l analyse.Language) {
+	var whole, loose []placed // all words; those that are not stop words
+	common := false
+	for i, word := range w.clause.Words {
+		s := stem.Stem(l, []byte(word))
+		whole = append(whole, placed{term: s.Term, place: uint32(i), common: s.Stop})
+		if !s.Stop {
+			loose = append(loose, whole[i])
+		}
+		common = common || s.Stop
+	}
+	if len(loose) == 0 {
+		loose = whole
+	}
+	var title []rank.Field
+	if w.clause.Title {
+		title = []rank.Field{rank.Title}
+	}
+	if !w.clause.Exact {
+		w.variants = append(w.variants, variant{loose, title})
+		return
+	}
+	w.loose = append(w.loose, variant{loose, title})
+	for i := range whole {
+		asked, first, last := w.clause.Forms[i], i == 0, i == len(whole)-1
+		whole[i].form = func(form string) bool { return analyse.Fits(form, asked, first, last) }
+	}
+	switch {
+	case w.clause.Title:
+		w.variants = append(w.variants, variant{whole, title})
+	case !common:
+		w.variants = append(w.variants, variant{whole, []rank.Field{rank.Title, rank.Text}})
+	default: // a stop word has another term in texts
+		text := slices.Clone(whole)
+		for i := range text {
+			if text[i].common {
+				text[i].term = analyse.Common(l, w.clause.Words[i])
 			}
 		}
-		if len(v.terms) == 0 {
-			v = withStops
-		}
-		w.variants = append(w.variants, v)
+		w.variants = append(w.variants, variant{whole, []rank.Field{rank.Title}},
+			variant{text, []rank.Field{rank.Text}})
 	}
 }
 

@@ -42,6 +42,8 @@ type marker struct {
 	// first has the first bytes of what can match: a stem begins as its word does, so most words of a text need not be
 	// stemmed to know that they do not match. Stemming them took a third of the time of a question.
 	first [256]bool
+	// phrases are those that were quoted: they are marked as a whole, and not their words elsewhere.
+	phrases []*follower
 }
 
 func newMarker(p *Plan, stem *analyse.Stemmer) *marker {
@@ -51,6 +53,10 @@ func newMarker(p *Plan, stem *analyse.Stemmer) *marker {
 	main := mainLanguages(&p.Statistics)
 	for i, clause := range q.Clauses {
 		if clause.Not {
+			continue
+		}
+		if clause.Exact {
+			m.phrases = append(m.phrases, newFollower(i, &clause))
 			continue
 		}
 		for _, w := range clause.Words {
@@ -92,6 +98,26 @@ func (m *marker) match(l analyse.Language, word []byte) int {
 	return -1
 }
 
+// passage is the part of a text that is shown.
+func (m *marker) passage(l analyse.Language, text string) []snippet.Part {
+	for _, p := range m.phrases {
+		p.reset()
+	}
+	return snippet.Make(text, len(m.phrases), func(s *analyse.Scanner) (f snippet.Found, ok bool) {
+		for _, p := range m.phrases {
+			if from, ends := p.next(s); ends && (!ok || from < f.From) {
+				f, ok = snippet.Found{Of: p.clause, From: from, Phrase: true}, true
+			}
+		}
+		if ok {
+			return f, true
+		}
+		from, _ := s.Span()
+		i := m.match(l, s.Word())
+		return snippet.Found{Of: i, From: from}, i >= 0
+	})
+}
+
 // result is a document as it is shown: the passage is of its text, or of its description if only
 // that has a word of the question.
 func (m *marker) result(d *Document) Result {
@@ -103,10 +129,9 @@ func (m *marker) result(d *Document) Result {
 		r.Title = d.URL
 	}
 	l := analyse.LanguageOf(d.Language)
-	match := func(word []byte) int { return m.match(l, word) }
-	parts := snippet.Make(d.Text, match)
+	parts := m.passage(l, d.Text)
 	if d.Description != "" && !marked(parts) {
-		if other := snippet.Make(d.Description, match); marked(other) || len(parts) == 0 {
+		if other := m.passage(l, d.Description); marked(other) || len(parts) == 0 {
 			parts = other
 		}
 	}

@@ -71,6 +71,13 @@ func LanguageOf(code string) Language {
 // Term is the term under which the index has a stem.
 func Term(l Language, stem string) string { return string(rune(l)) + stem }
 
+// common stands in the terms of stop words in texts; no word has it.
+const common = "\x01"
+
+// Common is the term under which the index has a stop word of a language in texts: it serves
+// phrases only, and is apart from the term of Term, which says what a document is about.
+func Common(l Language, word string) string { return string(rune(l)) + common + word }
+
 // Split takes a term of Term apart.
 func Split(term string) (Language, string) {
 	if term == "" {

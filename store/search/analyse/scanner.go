@@ -1,6 +1,7 @@
 package analyse
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -18,16 +19,43 @@ type Scanner struct {
 
 	word       []byte
 	start, end int
+
+	// What is written together with the word and is not in word: the articles before it, each with
+	// its apostrophe, that end at headEnd; the ending after an apostrophe. A pair that goes on from
+	// the one before has an apostrophe as its head.
+	head    []byte
+	headEnd int
+	tail    string
+	form    []byte
 }
 
 // NewScanner starts at the beginning of text, which may hold broken UTF-8.
 func NewScanner(text string) *Scanner { return &Scanner{text: text} }
 
 // Reset starts again with another text; the buffer is kept.
-func (s *Scanner) Reset(text string) { *s = Scanner{text: text, word: s.word[:0]} }
+func (s *Scanner) Reset(text string) {
+	*s = Scanner{text: text, word: s.word[:0], head: s.head[:0], form: s.form[:0]}
+}
 
 // Word is the word found by Next, folded; valid until the next call of Next.
 func (s *Scanner) Word() []byte { return s.word }
+
+// Form is the word found by Next as it is written: with what an apostrophe joins to it ("l'eau",
+// "don't"), which Word leaves out, and with an apostrophe before a pair of characters that overlaps
+// the pair before it. It is folded as Word is, and valid until the next call of Next.
+func (s *Scanner) Form() []byte {
+	if len(s.head) == 0 && s.tail == "" {
+		return s.word
+	}
+	s.form = append(append(s.form[:0], s.head...), s.word...)
+	if s.tail != "" {
+		s.form = append(s.form, '\'')
+		for i := range len(s.tail) {
+			s.form = append(s.form, lower(s.tail[i]))
+		}
+	}
+	return s.form
+}
 
 // Span is where the word stands in the text, as bytes from and to.
 func (s *Scanner) Span() (from, to int) { return s.start, s.end }
@@ -78,7 +106,10 @@ func (s *Scanner) pair(r rune, n int) bool {
 	if m == 0 && inRun {
 		return false
 	}
-	s.word = utf8.AppendRune(s.word[:0], r)
+	s.word, s.head, s.tail = utf8.AppendRune(s.word[:0], r), s.head[:0], ""
+	if inRun {
+		s.head = append(s.head, '\'')
+	}
 	if m > 0 {
 		s.word = utf8.AppendRune(s.word, next)
 	}
@@ -87,7 +118,10 @@ func (s *Scanner) pair(r rune, n int) bool {
 
 // spaced takes a word of letters and digits. It is false when nothing is left of it.
 func (s *Scanner) spaced() bool {
-	s.word, s.start = s.word[:0], s.at
+	s.word, s.start, s.tail = s.word[:0], s.at, ""
+	if s.headEnd != s.at {
+		s.head = s.head[:0]
+	}
 	letters := 0
 	for s.at < len(s.text) {
 		c := s.text[s.at]
@@ -170,11 +204,28 @@ func (s *Scanner) apostrophe(letters int) bool {
 	}
 	switch rest[n:end] {
 	case "s", "t", "re", "ve", "ll", "d", "m", "S", "T":
+		s.tail = rest[n:end]
 		s.at += end
 		return false
 	}
 	next, _ := utf8.DecodeRuneInString(rest[n:])
-	return letters <= 2 && wordRune(next)
+	if letters > 2 || !wordRune(next) {
+		return false
+	}
+	if len(s.head) < MaxWord { // of a'b'c'd… the end
+		s.head = append(append(s.head, s.word...), '\'')
+	}
+	s.headEnd = s.at + n
+	return true
+}
+
+// Fits reports whether a form of Form is the one that is asked for in a phrase. At the ends of the
+// phrase the form may have more that an apostrophe sets apart: "the server" is in "the server's
+// port", "the server port" is not.
+func Fits(form, asked string, first, last bool) bool {
+	return form == asked || first && strings.HasSuffix(form, "'"+asked) ||
+		last && strings.HasPrefix(form, asked+"'") ||
+		first && last && strings.Contains(form, "'"+asked+"'")
 }
 
 // invisible is the length of the characters at the beginning of s that are part of the word around

@@ -43,6 +43,65 @@ func TestInvisible(t *testing.T) {
 	}
 }
 
+// TestForm has words with what an apostrophe joins to them, and pairs that go on from the one before.
+func TestForm(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"The server's port":   "the server's port",
+		"don’t Don't DON'T":   "don't don't don't",
+		"l'eau d’Ouest qu'il": "l'eau d'ouest qu'il",
+		"d'l'eau's x":         "d'l'eau's x",
+		"o'clock O'Brien's":   "o'clock o'brien's",
+		"rock'n'roll":         "rock n'roll",
+		"'quoted' words'":     "quoted words",
+		"l' eau":              "l eau",
+		"l'\u00e9t\u00e9":     "l'ete",
+		"東京都、京都":              "東京 '京都 京都",
+		"x東京y京":               "x 東京 y 京",
+		"C++'s c#":            "c++'s c#",
+		"":                    "",
+	} {
+		var got []string
+		for s := NewScanner(text); s.Next(); {
+			got = append(got, string(s.Form()))
+		}
+		if g := strings.Join(got, " "); g != want {
+			t.Errorf("%+q: %q, want %q", text, g, want)
+		}
+	}
+}
+
+// TestFits: more than what is asked for may stand before or after an apostrophe, at the ends only.
+func TestFits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		form, asked string
+		fits        string // of: within, first, last, alone
+	}{
+		{"server", "server", "wfla"},
+		{"server's", "server", "la"},
+		{"l'eau", "eau", "fa"},
+		{"l'eau's", "eau", "a"},
+		{"server's", "server's", "wfla"},
+		{"server", "server's", ""},
+		{"l'eau", "l'", ""},
+		{"'京都", "京都", "fa"},
+		{"京都", "'京都", ""},
+		{"servers", "server", ""},
+		{"observers", "servers", ""},
+	} {
+		got := ""
+		for i, where := range []string{"w", "f", "l", "a"} {
+			if Fits(c.form, c.asked, i&1 == 1, i&2 == 2) {
+				got += where
+			}
+		}
+		if got != c.fits {
+			t.Errorf("%q where %q is asked for: %q, want %q", c.form, c.asked, got, c.fits)
+		}
+	}
+}
+
 // FuzzInvisible checks that soft hyphens change no word, wherever in it they stand.
 func FuzzInvisible(f *testing.F) {
 	f.Add("Donaudampfer 漢字 l'eau C++ it's", uint8(3))

@@ -1,7 +1,8 @@
 // Package query reads what people type into a search box. Every text has a reading; none is an error.
 //
 //	word              the word in any form: each must be there
-//	"some words"      next to each other in this order; stop words stand for any word
+//	"some words"      as they are written, next to each other in this order, in the title or the text
+//	"word"            the word as it is written, in no other form
 //	-word -"a b"      must not be there; a condition can be excluded too
 //	begin*            a word that begins so
 //	title:word        in the title; title:"some words"

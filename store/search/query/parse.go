@@ -19,13 +19,24 @@ func Parse(text string) Query {
 		for cut > 0 && !utf8.RuneStart(text[cut]) {
 			cut--
 		}
-		text, p.q.Cut = text[:cut], true
+		text, p.q.Cut = wholeWords(text[:cut], text[cut:]), true
 	}
 	p.q.Text = text
 	for p.at < len(text) {
 		p.item()
 	}
 	return p.q
+}
+
+// wholeWords leaves out the word at the end of a text that was cut within it, unless that is all.
+func wholeWords(text, rest string) string {
+	if r, _ := utf8.DecodeRuneInString(rest); unicode.IsSpace(r) {
+		return text
+	}
+	if i := strings.LastIndexFunc(text, unicode.IsSpace); i > 0 {
+		return text[:i]
+	}
+	return text
 }
 
 type parser struct {
@@ -180,6 +191,7 @@ func date(s string) (time.Time, bool) {
 // token is a word and where it stands.
 type token struct {
 	word     string
+	form     string
 	from, to int
 }
 
@@ -189,13 +201,13 @@ func (p *parser) words(from, to int, quoted, title, not bool) {
 	var tokens []token
 	for s.Next() {
 		a, b := s.Span()
-		tokens = append(tokens, token{string(s.Word()), from + a, from + b})
+		tokens = append(tokens, token{string(s.Word()), string(s.Form()), from + a, from + b})
 	}
 	if len(tokens) == 0 {
 		return
 	}
 	if quoted || not && len(tokens) > 1 {
-		p.phrase(tokens, title, not)
+		p.phrase(tokens, title, not, quoted)
 		return
 	}
 	star := strings.HasPrefix(p.q.Text[tokens[len(tokens)-1].to:], "*")
@@ -203,7 +215,7 @@ func (p *parser) words(from, to int, quoted, title, not bool) {
 		n := pairs(tokens)
 		switch {
 		case n > 1:
-			p.phrase(tokens[:n], title, not)
+			p.phrase(tokens[:n], title, not, false)
 		case star && len(tokens) == 1 && utf8.RuneCountInString(tokens[0].word) > 1 && p.prefixes < MaxPrefixes:
 			p.prefixes++
 			p.add(Clause{Kind: Prefix, Words: []string{tokens[0].word}, Title: title, Not: not})
@@ -218,22 +230,25 @@ func (p *parser) words(from, to int, quoted, title, not bool) {
 // pairs is the number of tokens at the beginning that overlap: the pairs of characters of one run.
 func pairs(tokens []token) int {
 	n := 1
-	for n < len(tokens) && n < MaxPhrase && tokens[n].from < tokens[n-1].to {
+	for n < len(tokens) && n < MaxRun && tokens[n].from < tokens[n-1].to {
 		n++
 	}
 	return n
 }
 
-func (p *parser) phrase(tokens []token, title, not bool) {
-	c := Clause{Kind: Phrase, Title: title, Not: not, From: tokens[0].from, To: tokens[len(tokens)-1].to}
-	if len(tokens) == 1 {
-		c.Kind = Word
+func (p *parser) phrase(tokens []token, title, not, exact bool) {
+	c := Clause{
+		Kind: Phrase, Title: title, Not: not, Exact: exact,
+		From: tokens[0].from, To: tokens[len(tokens)-1].to,
 	}
 	if len(tokens) > MaxPhrase {
 		tokens, p.q.Cut = tokens[:MaxPhrase], true
 	}
 	for _, t := range tokens {
 		c.Words = append(c.Words, t.word)
+		if exact {
+			c.Forms = append(c.Forms, t.form)
+		}
 	}
 	p.add(c)
 }
@@ -241,7 +256,8 @@ func (p *parser) phrase(tokens []token, title, not bool) {
 // add adds a clause that is not there yet.
 func (p *parser) add(c Clause) {
 	for _, known := range p.q.Clauses {
-		if known.Kind == c.Kind && known.Title == c.Title && known.Not == c.Not && slices.Equal(known.Words, c.Words) {
+		if known.Kind == c.Kind && known.Title == c.Title && known.Not == c.Not && known.Exact == c.Exact &&
+			slices.Equal(known.Words, c.Words) && slices.Equal(known.Forms, c.Forms) {
 			return
 		}
 	}

@@ -2,8 +2,10 @@ package query
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Limits of a query.
@@ -11,7 +13,8 @@ const (
 	MaxBytes    = 2048 // of text
 	MaxClauses  = 32   // words, phrases and beginnings
 	MaxFilters  = 16
-	MaxPhrase   = 16 // words of a phrase
+	MaxPhrase   = 256 // words of a phrase
+	MaxRun      = 16  // pairs of characters, without quotes, that count as one phrase
 	MaxPrefixes = 4
 )
 
@@ -31,6 +34,10 @@ type Clause struct {
 	Words []string // folded; one but for a Phrase
 	Title bool     // must be in the title
 	Not   bool
+	// Exact: the phrase was quoted, and is looked for as it is written, in the title and the text
+	// of a page. It may have a single word. Forms are its words as analyse.Scanner.Form has them.
+	Exact bool
+	Forms []string
 	// From and To are the bytes of the query's text that a Word stands in.
 	From, To int
 }
@@ -55,6 +62,11 @@ type Query struct {
 // Empty reports whether there is nothing to look for.
 func (q *Query) Empty() bool {
 	return len(q.Clauses) == 0 && len(q.Filters) == 0 && q.Before.IsZero() && q.After.IsZero()
+}
+
+// Exact reports whether something is quoted that a page must have.
+func (q *Query) Exact() bool {
+	return slices.ContainsFunc(q.Clauses, func(c Clause) bool { return c.Exact && !c.Not })
 }
 
 // Words are the words, each once, that the wanted clauses of a kind have.
@@ -119,6 +131,9 @@ func day(t time.Time) string { return t.Format("2006-01-02") }
 // String says what the clause asks for.
 func (c Clause) String() string {
 	s := strings.Join(c.Words, " ")
+	if c.Exact {
+		s = written(c.Forms)
+	}
 	switch c.Kind {
 	case Phrase:
 		s = `"` + s + `"`
@@ -129,6 +144,24 @@ func (c Clause) String() string {
 		s += " in the title"
 	}
 	return s
+}
+
+// written joins forms to a text: a pair of characters that goes on from the one before adds what it
+// does not share with it.
+func written(forms []string) string {
+	var out strings.Builder
+	for i, f := range forms {
+		pair, goesOn := strings.CutPrefix(f, "'")
+		switch {
+		case goesOn:
+			_, first := utf8.DecodeRuneInString(pair)
+			pair = pair[first:]
+		case i > 0:
+			out.WriteByte(' ')
+		}
+		out.WriteString(pair)
+	}
+	return out.String()
 }
 
 // String says what the filter asks for.

@@ -15,6 +15,13 @@ func TestParse(t *testing.T) {
 		{`"the state of the art" now`, `"the state of the art" and now`},
 		{`“curly quotes”`, `"curly quotes"`},
 		{`"never closed`, `"never closed"`},
+		{`"one"`, `"one"`},
+		{`one "one" -"one"`, `one and "one", without "one"`},
+		{`"Don’t" "don't"`, `"don't"`},
+		{`"l'eau de l'ouest's"`, `"l'eau de l'ouest's"`},
+		{`"東京都庁、大阪 x"`, `"東京都庁 大阪 x"`},
+		{`title:"the end"`, `"the end" in the title`},
+		{`"C++ e.g. a_b"`, `"c++ e g a b"`},
 		{`a -b -"c d"`, `a, without b or "c d"`},
 		{"-only", "everything, without only"},
 		{"a - b", "a and b"},
@@ -69,6 +76,32 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestLongPhrases: a phrase may have more words than anybody types; what is cut off says so, and no
+// word is looked for of which only the beginning was read.
+func TestLongPhrases(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		words int
+		cut   bool
+	}{
+		{`"` + strings.Repeat("word ", 20) + `"`, 20, false},
+		{`"` + strings.Repeat("w ", MaxPhrase) + `"`, MaxPhrase, false},
+		{`"` + strings.Repeat("w ", MaxPhrase+1) + `"`, MaxPhrase, true},
+		{`"` + strings.Repeat("sentences ", 300) + `"`, 204, true},
+		{`"` + strings.Repeat("字", 200) + `"`, 199, false},
+		{`"` + strings.Repeat("字", 900) + `"`, MaxPhrase, true},
+	} {
+		q := Parse(c.text)
+		if len(q.Clauses) != 1 || len(q.Clauses[0].Words) != c.words || q.Cut != c.cut {
+			t.Errorf("%.20s… of %d bytes: %+v", c.text, len(c.text), q)
+			continue
+		}
+		if last := q.Clauses[0].Words[c.words-1]; last != q.Clauses[0].Words[0] && last != "字字" {
+			t.Errorf("%.20s… ends with %q", c.text, last)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(`"a b" -c title:d* site:e "`)
 	f.Add("before:2024-13-01 -- - : :x -: ““ 東京* \xff\xfe")
@@ -78,7 +111,8 @@ func FuzzParse(f *testing.F) {
 			t.Error("a limit was passed")
 		}
 		for _, c := range q.Clauses {
-			if len(c.Words) == 0 || len(c.Words) > MaxPhrase || c.From > c.To || c.To > len(q.Text) || c.Kind != Phrase && len(c.Words) != 1 {
+			if len(c.Words) == 0 || len(c.Words) > MaxPhrase || c.From > c.To || c.To > len(q.Text) || c.Kind != Phrase && len(c.Words) != 1 ||
+				c.Exact != (len(c.Forms) > 0) || c.Exact && len(c.Forms) != len(c.Words) {
 				t.Errorf("%+v", c)
 			}
 			for _, w := range c.Words {

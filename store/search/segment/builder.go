@@ -36,12 +36,14 @@ type Builder struct {
 	stored [][]byte
 
 	terms map[string]uint32
-	names []string // of terms
+	names []string   // of terms
+	forms [][]string // of terms: the words as they are written; none of labels
 	words map[string]*word
 	known map[analyse.Language]map[string]known
+	key   []byte // of known
 
 	postings  []posting
-	positions []byte
+	positions []byte  // each less the one before, and the number of its form
 	hits      []hit   // of the current document
 	chains    []chain // of terms, by number; those of other documents count for nothing
 }
@@ -51,15 +53,21 @@ type word struct {
 	last      uint32 // document counted last, plus 1
 }
 
-// known is what is remembered of a word as it is written in a language.
+// known is what is remembered of a word as it is written in a language. inText is what it is in a
+// text: stop words have a term of their own there.
 type known struct {
-	term uint32
-	stop bool
-	word *word
+	spot, inText spot
+	word         *word
 }
 
+// spot is a term and the number of one of its forms.
+type spot struct{ term, form uint32 }
+
 // hit is a word of the current document. next is the next hit of its term, plus 1; 0: there is none.
-type hit struct{ term, position, next uint32 }
+type hit struct {
+	spot
+	position, next uint32
+}
 
 // chain is the hits of a term in the document doc-1, by their places in Builder.hits.
 type chain struct{ doc, first, last uint32 }
@@ -97,8 +105,7 @@ func (b *Builder) Add(d *Document) {
 	}
 }
 
-// field takes the words of a field, and returns how many it has. A text leaves out its stop words:
-// their places stay empty.
+// field takes the words of a field, and returns how many it has.
 func (b *Builder) field(d *Document, f rank.Field, doc uint32) uint32 {
 	position, count := f.Start(), uint32(0)
 	cache := b.known[d.Language]
@@ -109,15 +116,22 @@ func (b *Builder) field(d *Document, f rank.Field, doc uint32) uint32 {
 	for _, text := range d.Fields[f] {
 		b.scanner.Reset(text)
 		for position < f.End()-gap && b.scanner.Next() {
-			w := b.scanner.Word()
-			k, ok := cache[string(w)]
+			w, form := b.scanner.Word(), b.scanner.Form()
+			key := form
+			if len(form) != len(w) { // "a't" is the word "a" or "t"
+				b.key = append(append(append(b.key[:0], w...), 0), form...)
+				key = b.key
+			}
+			k, ok := cache[string(key)]
 			if !ok {
-				k = b.learn(d.Language, w)
-				cache[string(w)] = k
+				k = b.learn(d.Language, w, string(form))
+				cache[string(key)] = k
 			}
-			if !k.stop || f != rank.Text {
-				b.hits = append(b.hits, hit{term: k.term, position: position})
+			at := k.spot
+			if f == rank.Text {
+				at = k.inText
 			}
+			b.hits = append(b.hits, hit{spot: at, position: position})
 			if k.word != nil && k.word.last != doc+1 {
 				k.word.last = doc + 1
 				k.word.documents++
@@ -130,9 +144,13 @@ func (b *Builder) field(d *Document, f rank.Field, doc uint32) uint32 {
 	return count
 }
 
-func (b *Builder) learn(l analyse.Language, w []byte) known {
+func (b *Builder) learn(l analyse.Language, w []byte, form string) known {
 	stem := b.stem.Stem(l, w)
-	k := known{term: b.term(stem.Term), stop: stem.Stop}
+	k := known{spot: b.spot(stem.Term, form)}
+	k.inText = k.spot
+	if stem.Stop {
+		k.inText = b.spot(analyse.Common(l, string(w)), form)
+	}
 	k.word = b.words[string(w)]
 	if k.word == nil {
 		k.word = &word{}
@@ -147,8 +165,21 @@ func (b *Builder) term(name string) uint32 {
 		t = uint32(len(b.names))
 		b.terms[name] = t
 		b.names = append(b.names, name)
+		b.forms = append(b.forms, nil)
 	}
 	return t
+}
+
+// spot is the term of a name and the number of one of its forms.
+func (b *Builder) spot(name, form string) spot {
+	s := spot{term: b.term(name)}
+	i := slices.Index(b.forms[s.term], form)
+	if i < 0 {
+		i = len(b.forms[s.term])
+		b.forms[s.term] = append(b.forms[s.term], form)
+	}
+	s.form = uint32(i)
+	return s
 }
 
 // postAll makes the postings of a document, in the order in which its terms come first. The hits come in the order of their
@@ -185,6 +216,7 @@ func (b *Builder) post(doc uint32, first int, lengths *[rank.Fields]uint32) {
 		frequency[f]++
 		p.mask |= 1 << f
 		b.positions = binary.AppendUvarint(b.positions, uint64(h.position-last))
+		b.positions = binary.AppendUvarint(b.positions, uint64(h.form))
 		last = h.position
 	}
 	p.size = uint32(len(b.positions)) - p.from
@@ -289,12 +321,16 @@ func (b *Builder) writePostings(w *writer) []byte {
 	b.sortPostings(place)
 	var terms tableWriter
 	var list postingsWriter
+	var coded []byte
 	for i := 0; i < len(b.postings); {
-		list.reset()
 		term := b.postings[i].term
+		forms := slices.Sorted(slices.Values(b.forms[term]))
+		list.begin(b.names[term], forms)
+		renumbered := renumber(b.forms[term], forms)
 		for ; i < len(b.postings) && b.postings[i].term == term; i++ {
 			p := &b.postings[i]
-			list.add(p.doc, p.impact, p.mask, b.positions[p.from:p.from+p.size])
+			coded = codePositions(coded[:0], b.positions[p.from:p.from+p.size], renumbered)
+			list.add(p.doc, p.impact, p.mask, coded)
 		}
 		list.flush()
 		w.write(list.out)

@@ -5,7 +5,7 @@
 //
 // # The file
 //
-// A header of 8 bytes ("crawlse" and the format, 1), the sections, and a footer: for each section
+// A header of 8 bytes ("crawlse" and the format, 2), the sections, and a footer: for each section
 // its offset, length and CRC-32C, the number of documents, and again the header. Numbers are little
 // endian; uvarint is that of encoding/binary.
 //
@@ -14,9 +14,13 @@
 //	urls      the URLs, one after another
 //	cards     for each document 64 bytes: what a question needs of it (Card)
 //	keys      the documents (4 bytes each) in the order of their keys
-//	postings  for each term, in the order of terms, its documents (see postings.go)
+//	postings  for each term, in the order of terms, the forms of its words (see forms.go) and its
+//	          documents (see postings.go)
 //	terms     a table of terms: number of documents, length of postings
 //	words     a table of words as they are written: number of documents
+//
+// Positions say which word stands where, as it is written, stop words included: a phrase is found
+// without a look at the text. Format 1, which is read and not written, has neither forms nor the stop words of texts (Exact).
 //
 // A table (table.go) is sorted, in blocks of 32 entries that leave out what an entry has in common with the one before.
 //

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -39,7 +40,14 @@ type Input struct {
 // Merge writes one segment that holds what the inputs hold, in their order, to a new file. moved
 // says, for each input, where each document is now; Gone when it was left out. When ctx ends, or
 // after an error, there is no file.
+//
+// Segments that are not Exact cannot be merged: their documents must be added anew.
 func Merge(ctx context.Context, path string, inputs []Input) (moved [][]uint32, err error) {
+	for _, in := range inputs {
+		if !in.Segment.Exact() {
+			return nil, fmt.Errorf("merge segments: one is of format %d", in.Segment.format)
+		}
+	}
 	w, err := newWriter(path)
 	if err != nil {
 		return nil, err
@@ -212,24 +220,20 @@ func mergePostings(ctx context.Context, w *writer, inputs []Input, moved [][]uin
 	var terms tableWriter
 	var list postingsWriter
 	var damaged error
+	var from []postingsOf
 	all := newTables(inputs, func(s *Segment) *table { return &s.terms })
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		list.reset()
+		from = from[:0]
 		more := all.next(func(i int, e *entry) {
-			p := inputs[i].Segment.postings(e)
-			for p.Next() {
-				if doc := moved[i][p.Doc()]; doc != gone {
-					list.add(doc, p.Impact(), p.Mask(), p.rawPositions())
-				}
-			}
-			if p.err != nil {
-				damaged = p.err
-			}
+			from = append(from, postingsOf{i, inputs[i].Segment.postings(e), nil})
 		})
-		if !more || damaged != nil {
+		if !more {
+			break
+		}
+		if damaged = mergeTerm(&list, string(all.key), from, moved); damaged != nil {
 			break
 		}
 		if list.count == 0 {
@@ -243,6 +247,48 @@ func mergePostings(ctx context.Context, w *writer, inputs []Input, moved [][]uin
 		damaged = all.err()
 	}
 	return terms.finish(), damaged
+}
+
+// postingsOf are the postings of a term in an input, and its forms there.
+type postingsOf struct {
+	input int
+	*Postings
+	names []string
+}
+
+// mergeTerm adds the postings of a term.
+func mergeTerm(list *postingsWriter, term string, from []postingsOf, moved [][]uint32) (err error) {
+	var forms []string
+	for i := range from {
+		p := &from[i]
+		if p.err != nil {
+			return p.err
+		}
+		if p.names, _, err = cutForms(p.forms, p.word); err != nil {
+			return err
+		}
+		if i == 0 || !slices.Equal(forms, p.names) {
+			forms = append(forms, p.names...)
+			slices.Sort(forms)
+			forms = slices.Compact(forms)
+		}
+	}
+	list.begin(term, forms)
+	var coded []byte
+	for i := range from {
+		p := &from[i]
+		numbers := renumber(p.names, forms)
+		for p.Next() {
+			if doc := moved[p.input][p.Doc()]; doc != gone {
+				coded = p.recode(coded[:0], numbers)
+				list.add(doc, p.Impact(), p.Mask(), coded)
+			}
+		}
+		if p.err != nil {
+			return p.err
+		}
+	}
+	return nil
 }
 
 // mergeWords adds up the tables of words. Those of deleted documents stay counted: the numbers only

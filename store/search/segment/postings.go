@@ -8,16 +8,19 @@ import (
 // postingBlock is the largest number of documents of a block of postings.
 const postingBlock = 128
 
-// The postings of a term are blocks of up to 128 documents:
+// The postings of a term begin with its forms (forms.go). Then there are blocks of up to 128
+// documents:
 //
 //	uvarint  last document, less that of the block before
 //	uvarint  length of the documents' part, uvarint length of the positions
 //	for each document: uvarint document less the one before
 //	for each document: impact, 1 byte
 //	for each document: the fields that have the term, a bit each, 1 byte
-//	for each document: uvarint length and positions, each a uvarint less the one before
+//	for each document: uvarint length and positions, each a uvarint: the position less the one
+//	before, times the number of forms, plus the number of its form
 //
-// A reader that looks for a later document passes over a block by its first three numbers.
+// A reader that looks for a later document passes over a block by its first three numbers. Format 1
+// has no forms: its postings begin with the blocks, and its positions are those of words that have the term.
 type postingsWriter struct {
 	out  []byte
 	last uint32 // of the blocks written
@@ -28,8 +31,9 @@ type postingsWriter struct {
 	count                           uint64
 }
 
-func (w *postingsWriter) reset() {
-	w.out, w.last, w.prev, w.count = w.out[:0], 0, 0, 0
+// begin begins the postings of a term.
+func (w *postingsWriter) begin(term string, forms []string) {
+	w.out, w.last, w.prev, w.count = appendForms(w.out[:0], wordOf(term), forms), 0, 0, 0
 	w.clear()
 }
 
@@ -81,6 +85,11 @@ type Postings struct {
 	i, n           int
 	last, first    uint32
 	err            error
+
+	word     string // of the term
+	forms    []byte // of the term, as they are encoded
+	ways     uint64 // how many forms there are; 0 is 1
+	accepted Set    // forms, by number, whose positions count; nil: all
 }
 
 // Len is the number of documents, with those that are deleted.
@@ -208,9 +217,41 @@ func (p *Postings) Positions(dst []uint32) []uint32 {
 			p.fail()
 			return dst
 		}
-		at += uint32(v)
-		dst = append(dst, at)
 		raw = raw[n:]
+		form := uint64(0)
+		if p.ways > 1 {
+			v, form = v/p.ways, v%p.ways
+		}
+		at += uint32(v)
+		if p.accepted == nil || p.accepted.Has(uint32(form)) {
+			dst = append(dst, at)
+		}
 	}
 	return dst
+}
+
+// Encoded is the number of bytes of the positions of the current document: what Positions costs.
+func (p *Postings) Encoded() int { return len(p.rawPositions()) }
+
+// Only makes Positions return those positions only whose form f accepts. It is false when f accepts
+// none, so that no document has what is looked for. In format 1 all positions stay.
+func (p *Postings) Only(f func(form string) bool) bool {
+	if p.forms == nil {
+		return true
+	}
+	forms, _, err := cutForms(p.forms, p.word)
+	if err != nil {
+		return p.fail()
+	}
+	var accepted []uint32
+	for i, form := range forms {
+		if f(form) {
+			accepted = append(accepted, uint32(i))
+		}
+	}
+	p.accepted = nil
+	if len(accepted) < len(forms) {
+		p.accepted = Set(nil).With(len(forms), accepted...)
+	}
+	return len(accepted) > 0
 }

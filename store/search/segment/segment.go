@@ -20,6 +20,7 @@ var ErrDamaged = errors.New("the file is damaged")
 // Segment is an open file. Its methods may be called from several goroutines until Close.
 type Segment struct {
 	data     []byte
+	format   byte
 	n        int
 	section  [sections][]byte
 	terms    table
@@ -84,7 +85,10 @@ func mapped(path string) ([]byte, error) {
 func (s *Segment) footer() error {
 	footer := s.data[len(s.data)-footerBytes:]
 	sums := sections*20 + 4
-	if string(footer[sums+4:]) != magic || string(s.data[:len(magic)]) != magic {
+	begin := string(s.data[:len(magic)])
+	s.format = begin[len(magic)-1]
+	if string(footer[sums+4:]) != begin || begin[:len(magic)-1] != magic[:len(magic)-1] ||
+		s.format < 1 || s.format > magic[len(magic)-1] {
 		return fmt.Errorf("%w: it does not begin and end as a segment of this format", ErrDamaged)
 	}
 	if crc32.Checksum(footer[:sums], castagnoli) != binary.LittleEndian.Uint32(footer[sums:]) {
@@ -128,6 +132,10 @@ func (s *Segment) Close() error {
 	}
 	return syscall.Munmap(data)
 }
+
+// Exact reports whether positions say how words are written, and those of stop words of texts are
+// there. In a file of format 1, which earlier versions wrote, they are not.
+func (s *Segment) Exact() bool { return s.format > 1 }
 
 // Len is the number of documents, Bytes the size of the file.
 func (s *Segment) Len() int { return s.n }
@@ -186,7 +194,15 @@ func (s *Segment) postings(e *entry) *Postings {
 	if e.from > uint64(len(all)) || e.size > uint64(len(all))-e.from {
 		return &Postings{err: errPostings}
 	}
-	return &Postings{rest: all[e.from : e.from+e.size], left: int(e.count), count: int(e.count)}
+	p := &Postings{rest: all[e.from : e.from+e.size], left: int(e.count), count: int(e.count)}
+	if s.Exact() {
+		ways, rest, err := skipForms(p.rest, nil)
+		if err != nil {
+			return &Postings{err: err}
+		}
+		p.forms, p.rest, p.ways, p.word = p.rest[:len(p.rest)-len(rest)], rest, ways, wordOf(string(e.key))
+	}
+	return p
 }
 
 // Labels calls f for each label that begins so, and its number of documents, until f returns false.

@@ -11,8 +11,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
+// magic is that of this format. The one before, which is read, has 1 as its last byte.
 const (
-	magic      = "crawlse\x01"
+	magic      = "crawlse\x02"
 	blockBytes = 32 << 10 // of records before a block of them is compressed
 )
 

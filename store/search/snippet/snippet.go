@@ -25,17 +25,26 @@ type Part struct {
 	Hit  bool
 }
 
-// hit is a word of the question in the text.
+// Found is what is asked for and ends with a word of the text.
+type Found struct {
+	Of   int // its number in the question
+	From int // where it begins; a phrase begins before its last word
+	// Phrase: it is worth more than any number of words, and looked for to the end of the text.
+	Phrase bool
+}
+
+// hit is a word or a phrase of the question in the text.
 type hit struct {
 	from, to int
 	word     int
+	phrase   bool
 }
 
-// Make returns the passage of text with most of the words that match says are asked for: match
-// returns the number of the word in the question, from 0, or -1. The text may hold anything. Without
-// a match it is the beginning of the text.
-func Make(text string, match func(word []byte) int) []Part {
-	hits := find(text, match)
+// Make returns the passage of text with most of what match says is asked for: match is called for
+// each word in turn, and is false when nothing ends with it. The text may hold anything. Without
+// a match it is the beginning of the text. phrases is the number of phrases that are asked for.
+func Make(text string, phrases int, match func(word *analyse.Scanner) (Found, bool)) []Part {
+	hits := find(text, phrases, match)
 	if len(hits) == 0 {
 		from := 0
 		to := endOf(text, from, from)
@@ -47,38 +56,60 @@ func Make(text string, match func(word []byte) int) []Part {
 	return parts(text, from, to, hits)
 }
 
-func find(text string, match func([]byte) int) []hit {
+func find(text string, phrases int, match func(*analyse.Scanner) (Found, bool)) []hit {
 	var hits []hit
+	seen := map[int]bool{}
 	for s := analyse.NewScanner(text); s.Next(); {
-		from, to := s.Span()
-		if len(hits) > 0 && from > maxScan {
+		from, _ := s.Span()
+		if from > maxScan && len(hits) > 0 && len(seen) >= phrases && from > hits[len(hits)-1].to+Length {
 			break
 		}
-		if w := match(s.Word()); w >= 0 {
-			hits = append(hits, hit{from, to, w})
+		f, ok := match(s)
+		if !ok {
+			continue
 		}
+		if f.Phrase {
+			seen[f.Of] = true
+			for len(hits) > 0 && hits[len(hits)-1].from >= f.From {
+				hits = hits[:len(hits)-1] // they are in it
+			}
+		}
+		_, to := s.Span()
+		hits = append(hits, hit{f.From, to, f.Of, f.Phrase})
 	}
 	return hits
+}
+
+// phraseWorth is what a phrase counts when passages are compared; a word counts 1.
+const phraseWorth = 100
+
+func (h *hit) worth() int {
+	if h.phrase {
+		return phraseWorth
+	}
+	return 1
 }
 
 // densest finds the hits, within the length of a passage, that are of most different words, then the
 // most; of equal ones the first.
 func densest(hits []hit) (first, last int) {
 	counts := map[int]int{}
-	bestWords, bestHits, i := 0, 0, 0
+	now, most, bestHits, i := 0, 0, 0, 0
 	for j := range hits {
-		counts[hits[j].word]++
+		if counts[hits[j].word]++; counts[hits[j].word] == 1 {
+			now += hits[j].worth()
+		}
 		for hits[j].to-hits[i].from > Length-lead {
 			if i == j {
 				break
 			}
 			if counts[hits[i].word]--; counts[hits[i].word] == 0 {
-				delete(counts, hits[i].word)
+				now -= hits[i].worth()
 			}
 			i++
 		}
-		if n := j - i + 1; len(counts) > bestWords || len(counts) == bestWords && n > bestHits {
-			bestWords, bestHits, first, last = len(counts), n, i, j
+		if n := j - i + 1; now > most || now == most && n > bestHits {
+			most, bestHits, first, last = now, n, i, j
 		}
 	}
 	return first, last
