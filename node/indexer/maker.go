@@ -11,8 +11,9 @@ import (
 	"crawlnode/web/maintext"
 )
 
-// maxText bounds the text of a document: what is beyond is not found. It is some 10,000 words.
-const maxText = 64 << 10
+// A text is kept whole up to search.MaxText, some 40,000 words. One that cannot be compressed to
+// what the frontier stores is cut at lessText; the index knows such a text by its length.
+const lessText = 64 << 10
 
 // Maker makes documents; any goroutine may call it.
 type Maker struct{ buffers sync.Pool }
@@ -26,7 +27,7 @@ func (m *Maker) Document(p *pipeline.Indexed) []byte {
 	o, u := p.Outcome, p.Visit.Item.URL
 	d := search.Document{
 		URL: u.String(), Host: u.Host(), Partition: uint32(p.Visit.Partition),
-		Title: t.Title, Headings: cut(strings.Join(t.Headings, "\n"), search.MaxHeadings), Text: cut(t.Text, maxText), Description: t.Description, Language: t.Language,
+		Title: t.Title, Headings: cut(strings.Join(t.Headings, "\n"), search.MaxHeadings), Text: t.Text, Description: t.Description, Language: t.Language,
 		FetchedAt: o.FetchedAt, Fingerprint: o.Simhash, File: o.Archive.File, Offset: o.Archive.Offset,
 	}
 	b, _ := m.buffers.Get().(*buffers)
@@ -36,6 +37,14 @@ func (m *Maker) Document(p *pipeline.Indexed) []byte {
 	defer m.buffers.Put(b)
 	b.plain = search.AppendDocument(b.plain[:0], &d)
 	packed := b.pack()
+	if len(packed) > texts.MaxBytes {
+		packed = b.packTightly()
+	}
+	if len(packed) > texts.MaxBytes {
+		d.Text = cut(d.Text, lessText)
+		b.plain = search.AppendDocument(b.plain[:0], &d)
+		packed = b.pack()
+	}
 	if len(packed) > texts.MaxBytes {
 		return nil // text of 64 KiB that cannot be compressed is none
 	}

@@ -3,6 +3,7 @@ package indexer
 import (
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
@@ -10,8 +11,9 @@ import (
 	"crawlnode/store/search"
 )
 
-// A stored document is search.AppendDocument, compressed: packedS2 and an S2 block, or, as the first releases with an
-// index wrote it, a frame of zstd. S2 takes a sixth of zstd's time, which the crawl pays, and a fifth more of the disk.
+// A stored document is search.AppendDocument, compressed: packedS2 and an S2 block, or a frame of zstd for a text that is too
+// long for the frontier otherwise, and for all that the first releases with an index wrote. S2 takes a sixth of zstd's
+// time, which the crawl pays, and a fifth more of the disk.
 const (
 	packedS2   = 1
 	packedZstd = 0x28 // the first byte of each frame
@@ -38,6 +40,20 @@ func (b *buffers) pack() []byte {
 	out := make([]byte, 1, 1+len(packed))
 	out[0] = packedS2
 	return append(out, packed...)
+}
+
+// tight compresses for packTightly; several goroutines take turns.
+var tight = sync.OnceValues(func() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(maxDecoded))
+})
+
+// packTightly is the stored form of b.plain that takes less room and more time.
+func (b *buffers) packTightly() []byte {
+	encoder, err := tight()
+	if err != nil {
+		return b.pack()
+	}
+	return encoder.EncodeAll(b.plain, nil)
 }
 
 // unpacker reads stored documents. It is for one goroutine.

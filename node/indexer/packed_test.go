@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,7 +10,11 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"crawlnode/crawl"
+	"crawlnode/frontier/texts"
+	"crawlnode/pipeline"
 	"crawlnode/store/search"
+	"crawlnode/web/urlnorm"
 )
 
 func packedDocument(text string) (d search.Document, packed []byte) {
@@ -36,6 +41,50 @@ func TestPacked(t *testing.T) {
 		}
 		if len(text) > 10_000 && len(packed) > len(text)/4 {
 			t.Errorf("%d bytes of text take %d", len(text), len(packed))
+		}
+	}
+}
+
+// TestLongTexts: the text of a page is stored whole, up to what an index keeps of it; one that is too
+// hard to compress for that is cut.
+func TestLongTexts(t *testing.T) {
+	u, err := urlnorm.Parse("https://a.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for name, c := range map[string]struct {
+		letters string // words are made of
+		length  int    // of a word
+		bytes   int
+		kept    int
+	}{
+		"long":              {"etaoin", 5, 200_000, 200_000},
+		"longer than that":  {"etaoin", 5, 400_000, search.MaxText},
+		"hard to compress":  {"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 60, 200_000, lessText},
+		"short, but so too": {"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 60, 60_000, 60_000},
+	} {
+		var text strings.Builder
+		for text.Len() < c.bytes-c.length {
+			for range c.length {
+				text.WriteByte(c.letters[r.IntN(len(c.letters))])
+			}
+			text.WriteByte(' ')
+		}
+		page := &pipeline.Indexed{
+			Visit: &crawl.Visit{Lease: crawl.Lease{Item: crawl.Item{URL: u}}}, Outcome: &crawl.Outcome{},
+			Body: []byte("<title>t</title><p>" + text.String() + "the end"), ContentType: "text/html",
+		}
+		stored := new(Maker).Document(page)
+		d, err := new(unpacker).document(stored)
+		if err != nil || len(stored) > texts.MaxBytes {
+			t.Errorf("%s: %d bytes are stored; %v", name, len(stored), err)
+		}
+		if n := len(d.Text); n > c.kept+10 || n < c.kept-100 {
+			t.Errorf("%s: %d bytes of %d are kept, want %d", name, n, c.bytes, c.kept)
+		}
+		if whole := strings.HasSuffix(d.Text, " the end"); whole != (c.kept == c.bytes) {
+			t.Errorf("%s: the end is there: %v", name, whole)
 		}
 	}
 }

@@ -171,7 +171,8 @@ const (
 	labelCut = "c"
 )
 
-// earlierMaxText is what earlier versions kept of a text.
+// earlierMaxText is what earlier versions kept of a text, and what is kept of one that is hard to
+// compress (node/indexer).
 const earlierMaxText = 64 << 10
 
 // textCut reports whether a text was probably cut off: it is as long as a text can be, less a
