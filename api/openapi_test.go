@@ -298,7 +298,7 @@ var answers = []struct {
 	{"explainURL", "/api/v1/urls?url=http%3A%2F%2Fa%2F&depth=2", "", 200},
 	{"explainURL", "/api/v1/urls?url=", "", 400},
 	{"explainURL", "/api/v1/urls", "", 200},
-	{"explainURL", "/api/v1/urls?state=failed&host=a.test&contains=x&match=*&status=4xx&partition=3&limit=10&after=at5", "", 200},
+	{"explainURL", "/api/v1/urls?state=failed&host=a.test&contains=x&match=*&status=4xx&partition=3&limit=10&after=at5&changed=true&since=7d&referrer=true", "", 200},
 	{"explainURL", "/api/v1/urls?format=jsonl", "", 200},
 	{"explainURL", "/api/v1/urls?format=csv", "", 200},
 	{"describeHost", "/api/v1/hosts/a.test", "", 200},

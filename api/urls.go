@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"crawlnode/api/plaintext"
 	"crawlnode/api/urllist"
@@ -43,6 +44,23 @@ func (s *server) urls(w http.ResponseWriter, r *http.Request) {
 func urlQuery(query url.Values, format string) (q crawl.URLQuery, problem string) {
 	q = crawl.URLQuery{State: query.Get("state"), Host: query.Get("host"), Contains: query.Get("contains"), Match: query.Get("match"),
 		Status: query.Get("status"), After: query.Get("after")}
+	for _, b := range []struct {
+		name string
+		to   *bool
+	}{{"changed", &q.Changed}, {"referrer", &q.Referrer}} {
+		if text := query.Get(b.name); text != "" {
+			if *b.to = text == "true"; !*b.to && text != "false" {
+				return q, b.name + " must be true or false, not " + plaintext.Escape(plaintext.Cut(text))
+			}
+		}
+	}
+	if text := query.Get("since"); text != "" {
+		since, err := urllist.ParseSince(text, time.Now())
+		if err != nil {
+			return q, "since: " + plaintext.Escape(err.Error())
+		}
+		q.Since = since
+	}
 	highest := 0 // none
 	switch format {
 	case "", "json":

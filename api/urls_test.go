@@ -68,6 +68,9 @@ func TestListPaths(t *testing.T) {
 		{"limit=0", nil, 400, "limit must be"},
 		{"after=x", nil, 400, "after is no cursor"},
 		{"partition=-1", nil, 400, "partition must be"},
+		{"changed=yes", nil, 400, "changed must be true or false"},
+		{"referrer=1", nil, 400, "referrer must be true or false"},
+		{"since=yesterday", nil, 400, "is no time"},
 		{"format=xml", nil, 400, "format must be"},
 		{"", errors.New("still joining"), 503, "still joining"},
 		{"format=csv", errors.New("still joining"), 503, "still joining"},
@@ -104,7 +107,7 @@ func TestListStreams(t *testing.T) {
 	if err != nil || len(rows) != listed+1 {
 		t.Fatalf("%d rows: %v", len(rows), err)
 	}
-	if got := strings.Join(rows[listed], "|"); got != `http://a.test/2499?a&b|a.test|failed|599|2499|0|||timeout|'=timeout: "a" , b|0` {
+	if got := strings.Join(rows[listed], "|"); got != `http://a.test/2499?a&b|a.test|failed|599|2499|0|||timeout|'=timeout: "a" , b|0||` {
 		t.Errorf("the last row is %s", got)
 	}
 }

@@ -199,6 +199,9 @@ type Record struct {
 	// VisitedAt is the time of the newest visit, and CheckAt when the page is due or planned anew; the
 	// zero time without Visits.
 	VisitedAt, CheckAt time.Time
+	// ChangedAt is the time of the newest visit that found other content than the one before it; the
+	// zero time: none did, or it was before this was kept.
+	ChangedAt time.Time
 	// DepthCut: links were left out for their depth, so a request with a lower depth needs the content again.
 	DepthCut bool
 	// Referrer names the page on which the URL was found first, as the store keeps it: Frontier.Refer makes its URL of it. "": none.

@@ -34,6 +34,13 @@ type URLQuery struct {
 	Contains string `json:"contains,omitempty"` // a part of the URL, in whatever case
 	Match    string `json:"match,omitempty"`    // a pattern as those of --include
 	Status   string `json:"status,omitempty"`   // 404, or 4xx
+	// Changed wants pages only whose content was another one at a later visit than the first. Since, if it
+	// is not the zero time, wants those only that changed then or later; it implies Changed.
+	Changed bool      `json:"changed,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
+	// Referrer fills URLLine.Referrer. With ListFailed the list then has the broken links: also
+	// URLs that were answered with 4xx or 5xx.
+	Referrer bool `json:"referrer,omitempty"`
 	// Partition, if not nil, lists this one only.
 	Partition *Partition `json:"partition,omitempty"`
 	Limit     int        `json:"limit,omitempty"` // lines of a page, at most MaxURLLines; 0: as many
@@ -80,4 +87,8 @@ type URLLine struct {
 	// one; of a queued one the category of the last failed attempt.
 	Cause  *string `json:"cause"`
 	Reason *string `json:"reason"` // the same in a sentence, or a remark about the answer
+	// ChangedAt is the time of the newest visit that found other content than the one before it.
+	ChangedAt *time.Time `json:"changed_at"`
+	// Referrer is the page on which the URL was found first, a list with URLQuery.Referrer only.
+	Referrer *string `json:"referrer"`
 }

@@ -292,7 +292,10 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 		result.Keep(&old, &rec, o, stays)
 	}
 	basis := rec.Basis
-	pg.judge(host, fp, &old, &rec, &q.Item, o, weight)
+	verdict := pg.judge(host, fp, &old, &rec, &q.Item, o, weight)
+	if result.Changed(&old, o, verdict) {
+		rec.ChangedAt = o.FetchedAt
+	}
 	rec.Basis = basis // also when the record stays that of the last good answer: its text may be gone
 	pg.Set(key, layout.EncodeRecord(&rec))
 	texts.Note(pg.Part, fp, &rec, q.Refetch, stays, o.Document)

@@ -19,15 +19,16 @@ import (
 func planned(rec *crawl.Record) bool { return rec.Visits != "" && !rec.CheckAt.IsZero() }
 
 // judge has the end of a visit judged, and plans the next one. rec is the record as it would be
-// without a plan; old is what there was before, empty on a first visit.
-func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Record, it *crawl.Item, o *crawl.Outcome, weight float64) {
+// without a plan; old is what there was before, empty on a first visit. The verdict is nil when
+// nobody has judged.
+func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Record, it *crawl.Item, o *crawl.Outcome, weight float64) *recrawl.Verdict {
 	j := pg.f.judge
 	counted := planned(old)
 	if j == nil || !j.On() && old.Visits == "" || rec.State != crawl.Done && !counted {
 		if j != nil { // what was learnt of a page that was forgotten
 			rec.Visits, rec.VisitedAt = old.Visits, old.VisitedAt
 		}
-		return
+		return nil
 	}
 	known := old
 	if known.State == 0 {
@@ -53,6 +54,7 @@ func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Rec
 		pg.keepValidators(old, rec, o)
 	}
 	pg.carryOut(host, fp, &page, rec, &plan, at)
+	return &plan.Verdict
 }
 
 // keepValidators keeps the validators of a page some of whose links were left out for their depth:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"strconv"
+	"time"
 
 	"crawlnode/crawl"
 )
@@ -32,6 +33,15 @@ func (c *Client) ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage
 		if value != "" {
 			query.Set(name, value)
 		}
+	}
+	if q.Changed {
+		query.Set("changed", "true")
+	}
+	if !q.Since.IsZero() {
+		query.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
+	}
+	if q.Referrer {
+		query.Set("referrer", "true")
 	}
 	if q.Limit > 0 {
 		query.Set("limit", strconv.Itoa(min(q.Limit, crawl.MaxURLLines)))

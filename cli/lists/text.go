@@ -11,17 +11,24 @@ import (
 )
 
 // textWriter returns what writes lines for people: columns in a row, the URL last, because it may
-// be long. On a terminal a header comes first.
-func textWriter(out io.Writer, header bool) func([]crawl.URLLine) error {
+// be long, but for its referrer. On a terminal a header comes first.
+func (v *URLsVerb) textWriter(out io.Writer, header bool) func([]crawl.URLLine) error {
 	var b bytes.Buffer
 	return func(lines []crawl.URLLine) error {
 		b.Reset()
 		if header {
 			header = false
-			fmt.Fprintf(&b, "%-7s %6s %5s %-20s %-15s %s\n", "STATE", "STATUS", "DEPTH", "TIME", "CAUSE", "URL")
+			at, from := "TIME", ""
+			if v.Changed {
+				at = "CHANGED"
+			}
+			if v.Referrer {
+				from = " REFERRER"
+			}
+			fmt.Fprintf(&b, "%-7s %6s %5s %-20s %-15s %s%s\n", "STATE", "STATUS", "DEPTH", at, "CAUSE", "URL", from)
 		}
 		for i := range lines {
-			writeText(&b, &lines[i])
+			v.writeText(&b, &lines[i])
 		}
 		_, err := out.Write(b.Bytes())
 		return err
@@ -29,8 +36,8 @@ func textWriter(out io.Writer, header bool) func([]crawl.URLLine) error {
 }
 
 // writeText writes one line. The time is that of the last fetch, of a queued URL that of its next
-// try.
-func writeText(b *bytes.Buffer, l *crawl.URLLine) {
+// try, of a list of changes that of the change.
+func (v *URLsVerb) writeText(b *bytes.Buffer, l *crawl.URLLine) {
 	status, at, cause := "-", "-", "-"
 	if l.Status != nil {
 		status = fmt.Sprint(*l.Status)
@@ -39,11 +46,22 @@ func writeText(b *bytes.Buffer, l *crawl.URLLine) {
 	if l.State == crawl.ListQueued {
 		when = l.NotBefore
 	}
+	if v.Changed {
+		when = l.ChangedAt
+	}
 	if when != nil {
 		at = when.UTC().Format(time.RFC3339)
 	}
 	if l.Cause != nil {
 		cause = *l.Cause
 	}
-	fmt.Fprintf(b, "%-7s %6s %5d %-20s %-15s %s\n", plaintext.Escape(l.State), status, l.Depth, at, plaintext.Escape(cause), plaintext.Escape(l.URL))
+	from := ""
+	if v.Referrer {
+		from = " -"
+		if l.Referrer != nil {
+			from = " " + plaintext.Escape(*l.Referrer)
+		}
+	}
+	fmt.Fprintf(b, "%-7s %6s %5d %-20s %-15s %s%s\n", plaintext.Escape(l.State), status, l.Depth, at,
+		plaintext.Escape(cause), plaintext.Escape(l.URL), from)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"crawlnode/api/client"
 	"crawlnode/api/urllist"
@@ -24,6 +25,9 @@ type URLsVerb struct {
 	Match        string   `group:"scope" placeholder:"PATTERN" help:"Only URLs that match this pattern, written as for --include: glob:, regex:, host: or prefix:."`
 	Contains     string   `group:"scope" placeholder:"TEXT" help:"Only URLs with this part, in upper or lower case."`
 	Status       string   `group:"scope" placeholder:"N|Nxx" help:"Only URLs whose last answer had this status, such as 404, or this class, such as 4xx."`
+	Changed      bool     `group:"scope" help:"Only pages whose content was another one at a later visit than the first."`
+	Since        string   `group:"scope" placeholder:"TIME|DURATION" help:"With --changed: only those that changed since then, such as 2026-11-28T12:00:00Z, 2026-11-28, 24h or 7d."`
+	Referrer     bool     `group:"output" help:"Also the page on which each URL was found first. With --state failed this lists the broken links: URLs that were given up, and those that were answered with 4xx or 5xx."`
 	Limit        int      `group:"limits" placeholder:"N" help:"End after so many URLs. Default: all."`
 	Output       string   `short:"o" group:"output" enum:"text,json,csv" default:"text" placeholder:"text|json|csv" help:"text, json (one object a line) or csv."`
 	DataDir      []string `name:"data-dir" group:"output" sep:"none" placeholder:"DIR" help:"Read this node's data directory instead of asking a node; the node must not run. Repeatable: each partition is then read once."`
@@ -32,7 +36,9 @@ type URLsVerb struct {
 
 // Help gives the examples of the verb and says what it lists.
 func (*URLsVerb) Help() string {
-	return command.Examples("crawlnode urls list --state failed", "crawlnode urls list --host docs.example.org -o csv > urls.csv", "crawlnode urls list --status 404 --data-dir crawlnode-data/n1 -o json") + `
+	return command.Examples("crawlnode urls list --state failed", "crawlnode urls list --host docs.example.org -o csv > urls.csv", "crawlnode urls list --status 404 --data-dir crawlnode-data/n1 -o json",
+		"crawlnode urls list --state failed --referrer --data-dir crawlnode-data/n1",
+		"crawlnode urls list --changed --since 7d") + `
 
 It lists every URL that the cluster knows: queued, done (it got an answer, of
 whatever status), failed (given up), skipped (robots.txt, a budget or a changed
@@ -47,13 +53,20 @@ a URL that comes meanwhile may be missing. With --state, one that changes its
 state meanwhile may be missing too. Partitions that cannot be read are tried
 again for 15 s; what is missing then is named, and the exit code is 4.
 
-In text the time is that of the last fetch, of a queued URL that of its next try.
+In text the time is that of the last fetch, of a queued URL that of its next try,
+with --changed that of the change. A page has changed when its content is another
+one than at the visit before, when it is gone, and when it is there again; with
+revisits (--recrawl) the rule of --recrawl-changed counts.
 In csv a field that a spreadsheet would take for a formula begins with '.`
 }
 
 // Run lists until all is written.
 func (v *URLsVerb) Run(ctx context.Context, env *command.Env) int {
 	switch {
+	case v.Since != "" && !v.Changed:
+		return env.Fail(command.ExitUsage, "--since is about changes: give --changed with it")
+	case v.Since != "" && v.badSince() != nil:
+		return env.Fail(command.ExitUsage, "--since: %v", v.badSince())
 	case v.Limit < 0:
 		return env.Fail(command.ExitUsage, "--limit: %d is less than nothing: give a number of URLs, or leave it out", v.Limit)
 	case len(v.DataDir) == 0 && v.Copies:
@@ -79,14 +92,25 @@ func (v *URLsVerb) fromCluster(ctx context.Context, env *command.Env) int {
 	return command.ExitOK
 }
 
-// query is what is wanted.
+// badSince is what is wrong with --since, or nil.
+func (v *URLsVerb) badSince() error {
+	_, err := urllist.ParseSince(v.Since, time.Now())
+	return err
+}
+
+// query is what is wanted. It was checked.
 func (v *URLsVerb) query() crawl.URLQuery {
-	return crawl.URLQuery{State: v.State, Host: v.Host, Contains: v.Contains, Match: v.Match, Status: v.Status, Limit: v.Limit}
+	q := crawl.URLQuery{State: v.State, Host: v.Host, Contains: v.Contains, Match: v.Match,
+		Status: v.Status, Limit: v.Limit, Changed: v.Changed, Referrer: v.Referrer}
+	if v.Since != "" {
+		q.Since, _ = urllist.ParseSince(v.Since, time.Now())
+	}
+	return q
 }
 
 // write writes the pages to standard output.
 func (v *URLsVerb) write(ctx context.Context, env *command.Env, page urllist.Fetch) error {
-	emit := textWriter(env.Stdout, command.IsTerminal(env.Stdout))
+	emit := v.textWriter(env.Stdout, command.IsTerminal(env.Stdout))
 	switch v.Output {
 	case "json":
 		emit = urllist.JSONWriter(env.Stdout)

@@ -74,7 +74,7 @@ func TestValuesSurvive(t *testing.T) {
 	rec := crawl.Record{Item: item, State: crawl.Failed, Status: 503, FetchedAt: noon, Reason: "no", Digest: [20]byte{9}, Archive: archived}
 	rec.NotBefore, rec.Revisit, rec.Refetch, rec.Cookies = time.Time{}, false, false, "" // they stand in the queue entry
 	rec.Visits, rec.VisitedAt, rec.CheckAt, rec.DepthCut = "visits", noon, noon.Add(time.Hour), true
-	rec.Basis = 1 << 31
+	rec.Basis, rec.ChangedAt = 1<<31, noon.Add(time.Minute)
 	s, err := DecodeRecord(EncodeRecord(&rec))
 	if err != nil || !s.Is(u) {
 		t.Errorf("record: %+v, %v", s, err)

@@ -200,6 +200,7 @@ const (
 	recordFrom    = 1 << 13 // the page on which it was found follows
 	recordShown   = 1 << 14 // whether a browser has shown it follows
 	recordBasis   = 1 << 15 // Record.Basis follows
+	recordChanged = 1 << 16 // Record.ChangedAt follows
 )
 
 // EncodeRecord writes a record. Attempts and NotBefore of a queued URL stand in
@@ -210,7 +211,7 @@ const (
 //	[str node, str file, i offset, i length], [str reason],
 //	[str etag, str last-modified], [str duplicate of], [str near-duplicate of],
 //	[time visited, time check, str visits], [str referrer],
-//	[byte rendered, str reason, u milliseconds, u requests], [4 bytes basis],
+//	[byte rendered, str reason, u milliseconds, u requests], [4 bytes basis], [time changed],
 //	rest URL behind the host
 func EncodeRecord(rec *crawl.Record) []byte {
 	rest := behindHost(rec.URL)
@@ -223,7 +224,8 @@ func EncodeRecord(rec *crawl.Record) []byte {
 		FlagIf(rec.ETag != "" || rec.LastModified != "", recordValid) |
 		FlagIf(rec.DuplicateOf != "", recordSame) | FlagIf(rec.NearOf != "", recordNear) |
 		FlagIf(rec.Visits != "", recordVisits) | FlagIf(rec.DepthCut, recordCut) | FlagIf(rec.Referrer != "", recordFrom) |
-		FlagIf(rec.Rendering.Reason != "", recordShown) | FlagIf(rec.Basis != 0, recordBasis)
+		FlagIf(rec.Rendering.Reason != "", recordShown) | FlagIf(rec.Basis != 0, recordBasis) |
+		FlagIf(!rec.ChangedAt.IsZero(), recordChanged)
 	w.u(flags)
 	w.byte(byte(rec.Via))
 	w.u(uint64(rec.Band))
@@ -270,6 +272,9 @@ func EncodeRecord(rec *crawl.Record) []byte {
 	}
 	if rec.Basis != 0 {
 		w.b = binary.BigEndian.AppendUint32(w.b, uint32(rec.Basis))
+	}
+	if flags&recordChanged != 0 {
+		w.time(rec.ChangedAt)
 	}
 	w.rest(rest)
 	return w.b
@@ -369,6 +374,9 @@ func DecodeRecord(b []byte) (s StoredRecord, err error) {
 	}
 	if flags&recordBasis != 0 {
 		s.Basis = r.basis()
+	}
+	if flags&recordChanged != 0 {
+		s.ChangedAt = r.time()
 	}
 	s.Rest = r.rest()
 	return s, r.end("record")

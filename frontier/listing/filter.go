@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/layout"
@@ -30,6 +31,10 @@ type Filter struct {
 	lowest, beyond int               // statuses from lowest to below beyond; both 0: any
 	contains       string            // in lower case
 	match          *scope.Pattern
+	changed        bool      // pages only that have changed since then
+	since          time.Time // the zero time: ever
+	referrer       bool      // lines have it
+	broken         bool      // broken links only
 }
 
 // Compile reads the filters of a query. The error wraps crawl.ErrBadQuery.
@@ -41,6 +46,10 @@ func Compile(q crawl.URLQuery) (Filter, error) {
 			return f, badQuery("state must be one of %s, not %.40q", strings.Join(crawl.ListStates[:], ", "), q.State)
 		}
 		f.state = states[i]
+	}
+	f.changed, f.since, f.referrer = q.Changed || !q.Since.IsZero(), q.Since, q.Referrer
+	if f.broken = q.Referrer && f.state == crawl.Failed; f.broken {
+		f.state = 0
 	}
 	if len(q.Host) > maxHost || len(q.Contains) > crawl.MaxURLFilter || len(q.Match) > crawl.MaxURLFilter {
 		return f, badQuery("host, contains and match may have at most %d, %d and %d bytes", maxHost, crawl.MaxURLFilter, crawl.MaxURLFilter)
@@ -93,7 +102,27 @@ func (f *Filter) Host() crawl.Host { return f.host }
 
 // wantsInline reports whether URLs are wanted that were never tried.
 func (f *Filter) wantsInline() bool {
-	return (f.state == 0 || f.state == crawl.Queued) && f.beyond == 0
+	return (f.state == 0 || f.state == crawl.Queued) && f.beyond == 0 && !f.changed && !f.broken
+}
+
+// wantsRecord reports whether a record is wanted by what is known of its visits.
+func (f *Filter) wantsRecord(rec *crawl.Record) bool {
+	if f.changed && (rec.ChangedAt.IsZero() || rec.ChangedAt.Before(f.since)) {
+		return false
+	}
+	return f.wantsStatus(rec.Status) && (!f.broken || isBroken(rec))
+}
+
+// isBroken reports whether a link to the URL leads nowhere: the URL was given up, or its answer is an
+// error. Nothing links to a sitemap file that was guessed.
+func isBroken(rec *crawl.Record) bool {
+	switch {
+	case rec.Via == crawl.ViaSitemapFile:
+		return false
+	case rec.State == crawl.Failed:
+		return !strings.HasSuffix(rec.Reason, crawl.TriedInItsPlace)
+	}
+	return rec.State == crawl.Done && rec.Status >= 400
 }
 
 // wantsStatus reports whether URLs with this status are wanted.

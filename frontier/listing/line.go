@@ -18,17 +18,20 @@ func (f *Filter) line(v *reader.Partition, r *row) (l crawl.URLLine, ok bool, er
 		return l, false, nil
 	}
 	rec, err := layout.DecodeRecord(r.value)
-	if err != nil || !f.wantsStatus(rec.Status) {
+	if err != nil || !f.wantsRecord(&rec.Record) {
 		return l, false, err
 	}
 	url := layout.JoinText(r.host, rec.HTTPS, rec.Rest)
 	if ok, err = f.wantsURL(url); !ok {
 		return l, false, err
 	}
-	if rec.State == crawl.Queued && rec.Reason != "" { // only then it was tried
+	if rec.State == crawl.Queued && (rec.Reason != "" || f.referrer) { // else it was not tried
 		if err := v.QueueTries(r.host, &rec.Record); err != nil {
 			return l, false, err
 		}
+	}
+	if err := f.refer(v, r.host, &rec); err != nil {
+		return l, false, err
 	}
 	rec.VisitedAt, rec.CheckAt = v.Line.Read(rec.VisitedAt), v.Line.Read(rec.CheckAt)
 	l = lineOf(&rec.Record)
@@ -46,15 +49,39 @@ func (f *Filter) inlineLine(v *reader.Partition, r *row) (l crawl.URLLine, ok bo
 	if ok, err = f.wantsURL(url); !ok {
 		return l, false, err
 	}
-	l = lineOf(&crawl.Record{Item: q.Item, State: crawl.Queued})
+	rec := layout.StoredRecord{HTTPS: q.HTTPS, Rest: q.Rest,
+		Record: crawl.Record{Item: q.Item, State: crawl.Queued, Referrer: string(q.Referrer)}}
+	if err := f.refer(v, r.host, &rec); err != nil {
+		return l, false, err
+	}
+	l = lineOf(&rec.Record)
 	l.URL, l.Host, l.Partition = url, r.host, v.Generation.Partition
 	return l, true, nil
+}
+
+// refer replaces what names a record's referrer by that page's URL, or by nothing when it is not
+// wanted: it costs a look-up.
+func (f *Filter) refer(v *reader.Partition, host crawl.Host, rec *layout.StoredRecord) (err error) {
+	if !f.referrer {
+		rec.Referrer = ""
+	}
+	if rec.Referrer == "" {
+		return nil
+	}
+	if rec.URL, err = layout.JoinURL(host, rec.HTTPS, rec.Rest); err != nil {
+		return err
+	}
+	return v.Refer(&rec.Record)
 }
 
 // lineOf is the line of a record, without what names its URL.
 func lineOf(rec *crawl.Record) crawl.URLLine {
 	l := crawl.URLLine{State: stateName(rec.State), Depth: rec.Depth, Attempts: rec.Attempts,
-		FetchedAt: timeOrNil(rec.FetchedAt), NotBefore: timeOrNil(rec.NotBefore)}
+		FetchedAt: timeOrNil(rec.FetchedAt), NotBefore: timeOrNil(rec.NotBefore),
+		ChangedAt: timeOrNil(rec.ChangedAt)}
+	if rec.Referrer != "" {
+		l.Referrer = &rec.Referrer
+	}
 	if rec.Status != 0 {
 		l.Status = &rec.Status
 	}

@@ -45,7 +45,7 @@ func Keep(old, rec *crawl.Record, o *crawl.Outcome, textStays bool) {
 	if old.State == 0 {
 		return
 	}
-	rec.Referrer = old.Referrer
+	rec.Referrer, rec.ChangedAt = old.Referrer, old.ChangedAt
 	same := rec.Status == NotModified || o.Refers && rec.Digest == old.Digest
 	if rec.Archive == (crawl.ArchiveRef{}) || same && old.Archive != (crawl.ArchiveRef{}) {
 		rec.Archive = old.Archive // where the content is
@@ -62,5 +62,33 @@ func Keep(old, rec *crawl.Record, o *crawl.Outcome, textStays bool) {
 	}
 	if rec.FetchedAt.IsZero() {
 		rec.FetchedAt = old.FetchedAt
+	}
+}
+
+// Changed reports whether a visit found other content than the one before it, as people see it: a page
+// that is gone has changed once, and one that is there again has too. What an error says of a page is
+// nothing. verdict is the judge's; without one (nil) every byte of the payload counts.
+func Changed(old *crawl.Record, o *crawl.Outcome, verdict *recrawl.Verdict) bool {
+	if old.State == 0 {
+		return false
+	}
+	last := recrawl.AnswerOf(old.Status)
+	gone := last == recrawl.Missing || last == recrawl.Removed
+	known := !gone && old.Digest != [20]byte{} // of the last answer with content, also behind an error
+	switch recrawl.AnswerOf(o.Status) {
+	case recrawl.Missing, recrawl.Removed:
+		return known
+	case recrawl.Content:
+		switch {
+		case gone:
+			return true
+		case !known:
+			return false
+		case verdict != nil:
+			return *verdict == recrawl.Changed
+		}
+		return o.Digest != [20]byte{} && o.Digest != old.Digest
+	default:
+		return false
 	}
 }

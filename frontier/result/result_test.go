@@ -6,6 +6,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/layout"
+	"crawlnode/recrawl"
 )
 
 // TestKeep: what stays of an earlier fetch.
@@ -54,5 +55,44 @@ func TestKeep(t *testing.T) {
 	Keep(&crawl.Record{}, &rec, &crawl.Outcome{}, false)
 	if rec.Digest != other || rec.Referrer != string(q.Referrer) || !rec.Rendering.Rendered || len(rec.Rendering.Reason) != maxReason {
 		t.Errorf("first: %+v", rec)
+	}
+}
+
+// TestChanged: what a visit after another one means for people, with a judge of visits and without.
+func TestChanged(t *testing.T) {
+	t.Parallel()
+	good, other, none := [20]byte{1}, [20]byte{2}, [20]byte{}
+	verdict := func(v recrawl.Verdict) *recrawl.Verdict { return &v }
+	for name, c := range map[string]struct {
+		old     crawl.Record
+		status  int
+		digest  [20]byte
+		verdict *recrawl.Verdict
+		want    bool
+	}{
+		"the first visit":            {crawl.Record{}, 200, good, nil, false},
+		"the first, judged":          {crawl.Record{}, 200, good, verdict(recrawl.Changed), false},
+		"the same":                   {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 200, good, nil, false},
+		"other content":              {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 200, other, nil, true},
+		"other digits of a text":     {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 200, other, verdict(recrawl.Unchanged), false},
+		"judged to be changed":       {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 200, other, verdict(recrawl.Changed), true},
+		"a payload nobody has told":  {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 200, none, nil, false},
+		"not modified":               {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 304, none, nil, false},
+		"modified after a 304":       {crawl.Record{State: crawl.Queued, Status: 304, Digest: good}, 200, other, nil, true},
+		"an error of the server":     {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 500, other, nil, false},
+		"the same behind an error":   {crawl.Record{State: crawl.Queued, Status: 500, Digest: good}, 200, good, nil, false},
+		"another behind an error":    {crawl.Record{State: crawl.Queued, Status: 500, Digest: good}, 200, other, nil, true},
+		"the first behind no answer": {crawl.Record{State: crawl.Queued, Reason: "timeout: no answer"}, 200, good, nil, false},
+		"no answer":                  {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 0, none, nil, false},
+		"gone":                       {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 404, other, nil, true},
+		"gone for good":              {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 410, none, verdict(recrawl.Gone), true},
+		"still gone":                 {crawl.Record{State: crawl.Queued, Status: 404, Digest: good}, 410, other, nil, false},
+		"there again":                {crawl.Record{State: crawl.Queued, Status: 404, Digest: good}, 200, other, verdict(recrawl.Unchanged), true},
+		"a redirect elsewhere":       {crawl.Record{State: crawl.Queued, Status: 301, Digest: good}, 301, other, nil, true},
+	} {
+		o := crawl.Outcome{Kind: crawl.Fetched, Status: c.status, Digest: c.digest}
+		if got := Changed(&c.old, &o, c.verdict); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
