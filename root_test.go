@@ -348,6 +348,10 @@ var table = []rule{
 		"it decides when the crawl ends and who may fetch its last pages; how others are reached, and what ends the process, is node's",
 	},
 	{
+		[]string{"node/ended"}, []string{"config", "crawl", "frontier", "frontier/listing", "frontier/offline", "membership/storage", "node/crawldoc", "node/datadir", "node/inspect", "node/status", "ring", "scheduler", "store/archive"},
+		"it answers from what nodes have left, by the rules of those that run, and changes nothing",
+	},
+	{
 		[]string{"node/inspect"}, []string{"crawl", "frontier", "frontier/listing", "node/crawldoc", "node/fanout", "pipeline", "recrawl", "ring", "scheduler", "store/archive", "web/*"},
 		"it reads what others keep, for people, and changes nothing; how members are reached is node's",
 	},
@@ -466,11 +470,11 @@ var table = []rule{
 		"the composition root wires the packages; what shows it to people stands above it",
 	},
 	{
-		[]string{"cli/remote"}, []string{"api/client", "cli/command", "config", "node", "node/keyfile"},
-		"how a verb reaches a node; what it asks is the verb's part",
+		[]string{"cli/remote"}, []string{"api/client", "api/plaintext", "cli/command", "config", "crawl", "node", "node/datadir", "node/ended", "node/keyfile"},
+		"how a verb reaches a node, or what one has left; what it asks is the verb's part",
 	},
 	{
-		[]string{"cli/lists"}, []string{"api/client", "api/plaintext", "api/urllist", "cli/command", "cli/remote", "crawl", "frontier/offline", "node/datadir"},
+		[]string{"cli/lists"}, []string{"api/client", "api/plaintext", "api/urllist", "cli/command", "cli/remote", "crawl"},
 		"lists, from a cluster or from the data directories of nodes that do not run",
 	},
 	{

@@ -12,11 +12,11 @@ import (
 type catVerb struct {
 	remote            `embed:""`
 	command.Unpacking `embed:""`
-	URL               string `arg:"" name:"url" help:"The URL, in any spelling."`
-	Headers           bool   `xor:"form" group:"output" help:"The status line and the header only."`
-	Text              bool   `xor:"form" group:"output" help:"The visible text only."`
-	Raw               bool   `xor:"form" group:"output" help:"The answer as it was received: head, and body with its content codings."`
-	DataDir           string `name:"data-dir" group:"output" placeholder:"DIR" help:"Read the archive in this node's data directory instead of asking a node; the node need not run."`
+	URL               string   `arg:"" name:"url" help:"The URL, in any spelling."`
+	Headers           bool     `xor:"form" group:"output" help:"The status line and the header only."`
+	Text              bool     `xor:"form" group:"output" help:"The visible text only."`
+	Raw               bool     `xor:"form" group:"output" help:"The answer as it was received: head, and body with its content codings."`
+	DataDir           []string `name:"data-dir" sep:"none" group:"output" placeholder:"DIR" help:"Read the archive in this node's data directory instead of asking a node; the node need not run; repeatable."`
 }
 
 // Help gives the examples of the verb and says what it prints.
@@ -27,12 +27,12 @@ It prints the body of the newest capture, without content codings such as gzip;
 with --text the text that the crawl saw, in a browser if it used one (--render).
 What is left of a damaged body is printed, with a warning.
 A body that was stored once for several URLs is found with each of them. Any
-node answers for all; with --data-dir only what that node stored is found.`
+node answers for all; with --data-dir only what those nodes stored is found.`
 }
 
 func (v *catVerb) Run(ctx context.Context, env *Env) int {
-	if v.DataDir != "" {
-		dirs, err := readback.Open(v.DataDir)
+	if len(v.DataDir) > 0 {
+		dirs, err := readback.Open(v.DataDir...)
 		if err != nil {
 			return env.Fail(command.ExitUsage, "--data-dir: %v", err)
 		}

@@ -12,6 +12,7 @@ import (
 	"crawlnode/api/client"
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
+	flags "crawlnode/cli/remote"
 	"crawlnode/config"
 	"crawlnode/crawl"
 )
@@ -29,7 +30,7 @@ func (*crawlConfVerbs) Help() string {
 
 // crawlConfShowVerb shows the settings.
 type crawlConfShowVerb struct {
-	remote `embed:""`
+	source `embed:""`
 	report `embed:""`
 }
 
@@ -39,7 +40,7 @@ func (*crawlConfShowVerb) Help() string {
 }
 
 func (v *crawlConfShowVerb) Run(ctx context.Context, env *Env) int {
-	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+	return v.Answer(ctx, env, func(ctx context.Context, c flags.Answers) error {
 		r, err := c.CrawlConfig(ctx)
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/lists"
 	"crawlnode/cli/recrawl"
+	flags "crawlnode/cli/remote"
 	"crawlnode/cli/seedlist"
 	"crawlnode/config"
 	"crawlnode/crawl"
@@ -47,14 +48,15 @@ func (*urlsVerbs) Help() string {
 
 // urlsWhyVerb explains one URL.
 type urlsWhyVerb struct {
-	remote `embed:""`
+	source `embed:""`
 	report `embed:""`
 	URL    string `arg:"" name:"url" help:"The URL, in any spelling."`
 }
 
 // Help gives the examples of the verb and says what it tells.
 func (*urlsWhyVerb) Help() string {
-	return command.Examples("crawlnode urls why https://docs.example.org/guide/", "crawlnode urls why http://example.org/?a=1 --addr 127.0.0.1:27305 -o json") + `
+	return command.Examples("crawlnode urls why https://docs.example.org/guide/", "crawlnode urls why http://example.org/?a=1 --addr 127.0.0.1:27305 -o json",
+		"crawlnode urls why https://docs.example.org/guide/ --data-dir crawlnode-data/n1") + `
 
 It tells the canonical form, whose partition the host is in, what the scope and
 robots.txt say and by which rule, how far the URL has come, and where its capture
@@ -63,7 +65,7 @@ Any node answers; it asks the holder of the partition.`
 }
 
 func (v *urlsWhyVerb) Run(ctx context.Context, env *Env) int {
-	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+	return v.Answer(ctx, env, func(ctx context.Context, c flags.Answers) error {
 		r, err := c.ExplainURL(ctx, v.URL, -1)
 		if err != nil {
 			return err
@@ -82,21 +84,22 @@ func (*hostsVerbs) Help() string { return (*hostsShowVerb)(nil).Help() }
 
 // hostsShowVerb describes one host.
 type hostsShowVerb struct {
-	remote `embed:""`
+	source `embed:""`
 	report `embed:""`
 	Host   string `arg:"" name:"host" help:"Host name or IP address, without scheme and port."`
 }
 
 // Help gives the examples of the verb.
 func (*hostsShowVerb) Help() string {
-	return command.Examples("crawlnode hosts show docs.example.org", "crawlnode hosts show docs.example.org --addr 127.0.0.1:27305 -o json") + `
+	return command.Examples("crawlnode hosts show docs.example.org", "crawlnode hosts show docs.example.org --addr 127.0.0.1:27305 -o json",
+		"crawlnode hosts show docs.example.org --data-dir crawlnode-data/n1") + `
 
 It tells when the host may be asked next and why not before, what is queued, and
 what is kept of its robots.txt.`
 }
 
 func (v *hostsShowVerb) Run(ctx context.Context, env *Env) int {
-	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+	return v.Answer(ctx, env, func(ctx context.Context, c flags.Answers) error {
 		r, err := c.DescribeHost(ctx, v.Host)
 		if err != nil {
 			return err
@@ -116,7 +119,7 @@ func (*scopeVerbs) Help() string { return (*scopeTestVerb)(nil).Help() }
 // scopeTestVerb judges one URL by the running cluster's rules or by flags.
 type scopeTestVerb struct {
 	command.Layered `embed:""`
-	remote          `embed:""`
+	source          `embed:""`
 	report          `embed:""`
 	URL             string       `arg:"" name:"url" help:"The URL, in any spelling."`
 	Depth           int          `group:"scope" placeholder:"N" default:"-1" help:"Links from a seed at which it is judged (default: as the cluster found it; 0 for a seed, else 1)."`
@@ -131,7 +134,8 @@ func (*scopeTestVerb) Help() string {
 		"crawlnode scope test https://docs.example.org/a.zip --seed https://docs.example.org/ --exclude '*.zip'",
 	) + `
 
-Without a flag of the scope the rules are those of the running cluster. With
+Without a flag of the scope the rules are those of the running cluster, or of the
+crawl in --data-dir. With
 --seed, --scope, --include, --exclude, --exclude-file, --max-depth or --config
 they are those of the flags, and no node is asked: so a rule can be tried out
 before a crawl.`
@@ -146,7 +150,7 @@ func (v *scopeTestVerb) Run(ctx context.Context, env *Env) int {
 			return v.judge(env)
 		}
 	}
-	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+	return v.Answer(ctx, env, func(ctx context.Context, c flags.Answers) error {
 		r, err := c.ExplainURL(ctx, v.URL, v.Depth)
 		if errors.Is(err, client.ErrUnreachable) {
 			return fmt.Errorf("%w; or name the rules by flags, beginning with --seed", err)

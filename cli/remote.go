@@ -12,6 +12,11 @@ type remote struct {
 	flags.Flags `embed:""`
 }
 
+// source is how the verbs of this package that change nothing reach a node, or what one has left.
+type source struct {
+	flags.Source `embed:""`
+}
+
 func (r *remote) dial(env *Env) (*client.Client, error) { return r.Dial(env) }
 
 func (r *remote) ask(ctx context.Context, env *Env, f func(context.Context, *client.Client) error) int {

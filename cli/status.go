@@ -14,7 +14,7 @@ import (
 
 // statusVerb shows the cluster's status.
 type statusVerb struct {
-	remote   `embed:""`
+	source   `embed:""`
 	Watch    bool          `group:"output" help:"Show it again and again, until interrupted: on a terminal in place, else one block after the other."`
 	Interval time.Duration `group:"output" placeholder:"DURATION" default:"1s" help:"Time between two of them, with --watch."`
 	Output   string        `short:"o" group:"output" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
@@ -23,7 +23,8 @@ type statusVerb struct {
 
 // Help gives the examples of the verb.
 func (*statusVerb) Help() string {
-	return command.Examples("crawlnode status --watch", "crawlnode status --addr 127.0.0.1:27305 -o json")
+	return command.Examples("crawlnode status --watch", "crawlnode status --addr 127.0.0.1:27305 -o json",
+		"crawlnode status --data-dir crawlnode-data/n1")
 }
 
 func (v *statusVerb) Run(ctx context.Context, env *Env) int {
@@ -32,13 +33,19 @@ func (v *statusVerb) Run(ctx context.Context, env *Env) int {
 	}
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
-	c, err := v.dial(env)
-	if err != nil {
-		return env.Fail(exitCode(err), "%v", err)
+	c, code := v.Open(env)
+	if c == nil {
+		return code
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }() // nothing was written
+	switch {
+	case c.Node != nil && v.Check != "":
+		return env.Fail(command.ExitError, "no node runs on %s", strings.Join(v.DataDir, ", "))
+	case c.Node != nil && v.Watch:
+		return env.Fail(command.ExitUsage, "--watch: no node runs on %s, so nothing will change", strings.Join(v.DataDir, ", "))
+	}
 	if v.Check != "" {
-		ok, why, err := c.Check(ctx, v.Check)
+		ok, why, err := c.Client.Check(ctx, v.Check)
 		if err != nil {
 			return env.Fail(command.ExitError, "%v", err)
 		}

@@ -45,6 +45,7 @@ const (
 	ClusterPausedMinority = "paused_minority" // the answering node has no lease and can get none: it may not fetch
 	ClusterDraining       = "draining"        // the answering node hands over its partitions and leaves
 	ClusterFinished       = "finished"        // the crawl has ended on every node
+	ClusterStopped        = "stopped"         // no node runs: the status was read from data directories; no node says so
 )
 
 // ClusterStatus is the state of the cluster as a whole.
@@ -119,6 +120,7 @@ const (
 	NodeSuspect  = "suspect"
 	NodeDraining = "draining"
 	NodeLeft     = "left"
+	NodeStopped  = "stopped" // as ClusterStopped
 	NodeFailed   = "failed"
 )
 

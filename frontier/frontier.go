@@ -43,7 +43,7 @@ type Frontier struct {
 // New opens the frontier in kv: it reads the states of the partitions, and no
 // URL. Call Run next.
 func New(kv storage.KV, o commit.Options) (*Frontier, error) {
-	o.SuspiciousPerHost = cmp.Or(o.SuspiciousPerHost, 10_000)
+	o.SuspiciousPerHost = cmp.Or(o.SuspiciousPerHost, UsualSuspiciousPerHost)
 	w, err := commit.Open(kv, o)
 	if err != nil {
 		return nil, err

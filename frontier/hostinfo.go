@@ -7,14 +7,11 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
 )
 
 // HostInfo is what the store knows of one host.
-type HostInfo struct {
-	State  crawl.HostState // as of the last outcome that was written
-	Robots []*crawl.Robots // at most 8, the oldest first
-	Queued [crawl.Bands]int64
-}
+type HostInfo = reader.HostInfo
 
 // HostInfo reads a host; ok is false when it has no record. It reads no URL, so
 // its cost does not grow with the queue. It fails with ErrNotHolder when nothing
@@ -25,18 +22,7 @@ func (f *Frontier) HostInfo(p crawl.Partition, host crawl.Host) (info HostInfo, 
 		return info, false, err
 	}
 	defer v.Close()
-	e, err := v.Host(host)
-	if err == nil && e != nil {
-		info.State = v.Line.ReadHost(e.HostState)
-		for b := range e.Bands {
-			info.Queued[b] = e.Bands[b].Queued
-		}
-		info.Robots, err = v.Robots(host, e)
-	}
-	if err != nil {
-		return info, false, fmt.Errorf("frontier: host %s: %w", host, err)
-	}
-	return info, e != nil && e.Admitted(), nil
+	return v.HostInfo(host)
 }
 
 // HostCookies returns the jar that a host's last answer left, in the form of package web/cookies; "": none.
@@ -58,6 +44,9 @@ func (f *Frontier) HostCookies(p crawl.Partition, host crawl.Host) (string, erro
 func (f *Frontier) Block(ctx context.Context, p crawl.Partition, host crawl.Host, until time.Time) error {
 	return f.change(ctx, func(g group) error { return g.part(p).Block(host, until) })
 }
+
+// UsualSuspiciousPerHost is SuspiciousPerHost without an option.
+const UsualSuspiciousPerHost = 10_000
 
 // SuspiciousPerHost is the number of URLs that look like a trap which one host
 // may have.

@@ -70,29 +70,7 @@ func (f *Frontier) Record(p crawl.Partition, u urlnorm.URL) (rec crawl.Record, o
 		return rec, false, err
 	}
 	defer v.Close()
-	host := layout.HostOf(u)
-	fp := layout.FingerprintOf(u.String())
-	for n := uint64(0); n < layout.MaxProbes; n++ {
-		b, ok, err := v.Get(layout.AppendRecordKey(nil, host, fp.Probe(n)))
-		if err == nil && !ok && n == 0 {
-			return v.InlineRecord(u, host)
-		}
-		if err != nil || !ok {
-			return rec, false, err
-		}
-		s, err := layout.DecodeRecord(b)
-		if err != nil {
-			return rec, false, fmt.Errorf("%w of %s", err, u)
-		}
-		if !s.Is(u) {
-			continue
-		}
-		s.URL = u
-		s.VisitedAt, s.CheckAt = v.Line.Read(s.VisitedAt), v.Line.Read(s.CheckAt)
-		err = v.QueueState(&s.Record)
-		return s.Record, true, err
-	}
-	return rec, false, nil
+	return v.Record(u)
 }
 
 // Refer replaces what names a record's referrer in the store by that page's URL; "" when its record is not there.

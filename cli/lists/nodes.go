@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"crawlnode/api/client"
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/cli/remote"
@@ -12,8 +11,8 @@ import (
 
 // NodesVerb lists the nodes.
 type NodesVerb struct {
-	remote.Flags `embed:""`
-	Output       string `short:"o" group:"output" enum:"text,wide,json" default:"text" placeholder:"text|wide|json" help:"text, wide (all columns) or json."`
+	remote.Source `embed:""`
+	Output        string `short:"o" group:"output" enum:"text,wide,json" default:"text" placeholder:"text|wide|json" help:"text, wide (all columns) or json."`
 }
 
 // Help gives the examples of the verb.
@@ -26,7 +25,7 @@ disk space, all addresses, and why a node does not fetch.`
 
 // Run lists them.
 func (v *NodesVerb) Run(ctx context.Context, env *command.Env) int {
-	return v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+	return v.Answer(ctx, env, func(ctx context.Context, c remote.Answers) error {
 		nodes, err := c.Nodes(ctx)
 		switch {
 		case err != nil:

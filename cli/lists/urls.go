@@ -4,34 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
-	"crawlnode/api/client"
 	"crawlnode/api/urllist"
 	"crawlnode/cli/command"
 	"crawlnode/cli/remote"
 	"crawlnode/crawl"
-	"crawlnode/frontier/offline"
-	"crawlnode/node/datadir"
 )
 
 // URLsVerb lists stored URLs.
 type URLsVerb struct {
-	remote.Flags `embed:""`
-	State        string   `group:"scope" enum:"queued,done,failed,skipped," default:"" placeholder:"queued|done|failed|skipped" help:"Only URLs in this state. Default: all."`
-	Host         string   `group:"scope" placeholder:"HOST" help:"Only URLs of this host."`
-	Match        string   `group:"scope" placeholder:"PATTERN" help:"Only URLs that match this pattern, written as for --include: glob:, regex:, host: or prefix:."`
-	Contains     string   `group:"scope" placeholder:"TEXT" help:"Only URLs with this part, in upper or lower case."`
-	Status       string   `group:"scope" placeholder:"N|Nxx" help:"Only URLs whose last answer had this status, such as 404, or this class, such as 4xx."`
-	Changed      bool     `group:"scope" help:"Only pages whose content was another one at a later visit than the first."`
-	Since        string   `group:"scope" placeholder:"TIME|DURATION" help:"With --changed: only those that changed since then, such as 2026-11-28T12:00:00Z, 2026-11-28, 24h or 7d."`
-	Referrer     bool     `group:"output" help:"Also the page on which each URL was found first. With --state failed this lists the broken links: URLs that were given up, and those that were answered with 4xx or 5xx."`
-	Limit        int      `group:"limits" placeholder:"N" help:"End after so many URLs. Default: all."`
-	Output       string   `short:"o" group:"output" enum:"text,json,csv" default:"text" placeholder:"text|json|csv" help:"text, json (one object a line) or csv."`
-	DataDir      []string `name:"data-dir" group:"output" sep:"none" placeholder:"DIR" help:"Read this node's data directory instead of asking a node; the node must not run. Repeatable: each partition is then read once."`
-	Copies       bool     `group:"output" help:"With --data-dir: read partitions too of which only a copy is there."`
+	remote.Source `embed:""`
+	State         string `group:"scope" enum:"queued,done,failed,skipped," default:"" placeholder:"queued|done|failed|skipped" help:"Only URLs in this state. Default: all."`
+	Host          string `group:"scope" placeholder:"HOST" help:"Only URLs of this host."`
+	Match         string `group:"scope" placeholder:"PATTERN" help:"Only URLs that match this pattern, written as for --include: glob:, regex:, host: or prefix:."`
+	Contains      string `group:"scope" placeholder:"TEXT" help:"Only URLs with this part, in upper or lower case."`
+	Status        string `group:"scope" placeholder:"N|Nxx" help:"Only URLs whose last answer had this status, such as 404, or this class, such as 4xx."`
+	Changed       bool   `group:"scope" help:"Only pages whose content was another one at a later visit than the first."`
+	Since         string `group:"scope" placeholder:"TIME|DURATION" help:"With --changed: only those that changed since then, such as 2026-11-28T12:00:00Z, 2026-11-28, 24h or 7d."`
+	Referrer      bool   `group:"output" help:"Also the page on which each URL was found first. With --state failed this lists the broken links: URLs that were given up, and those that were answered with 4xx or 5xx."`
+	Limit         int    `group:"limits" placeholder:"N" help:"End after so many URLs. Default: all."`
+	Output        string `short:"o" group:"output" enum:"text,json,csv" default:"text" placeholder:"text|json|csv" help:"text, json (one object a line) or csv."`
 }
 
 // Help gives the examples of the verb and says what it lists.
@@ -69,25 +62,26 @@ func (v *URLsVerb) Run(ctx context.Context, env *command.Env) int {
 		return env.Fail(command.ExitUsage, "--since: %v", v.badSince())
 	case v.Limit < 0:
 		return env.Fail(command.ExitUsage, "--limit: %d is less than nothing: give a number of URLs, or leave it out", v.Limit)
-	case len(v.DataDir) == 0 && v.Copies:
-		return env.Fail(command.ExitUsage, "--copies is about data directories: give --data-dir with it")
-	case len(v.DataDir) > 0:
-		return v.fromDisk(ctx, env)
 	}
-	return v.fromCluster(ctx, env)
-}
-
-// fromCluster lists what the cluster has.
-func (v *URLsVerb) fromCluster(ctx context.Context, env *command.Env) int {
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
-	c, err := v.Dial(env)
-	if err != nil {
-		return env.Fail(remote.ExitCode(err), "%v", err)
+	from, code := v.Open(env)
+	if from == nil {
+		return code
 	}
-	defer c.Close()
-	if err := v.write(ctx, env, c.ListURLs); err != nil {
-		return env.Fail(listCode(err, remote.AnswerCode(err)), "%v", err)
+	err := v.write(ctx, env, from.ListURLs)
+	if n := from.Node; n != nil && err == nil {
+		if v.Limit == 0 {
+			if err = n.Verify(); err != nil {
+				err = fmt.Errorf("the list may lack URLs: %w", err)
+			}
+		}
+		if read, left := n.Partitions(); err == nil && left > 0 {
+			env.Fail(0, "%d partitions were read; %d more are here only as copies and were left out: give the directories of the nodes that hold them, or --copies", read, left)
+		}
+	}
+	if err = errors.Join(err, from.Close()); err != nil {
+		return env.Fail(listCode(err, from.ExitCode(err)), "%v", err)
 	}
 	return command.ExitOK
 }
@@ -128,59 +122,6 @@ func (v *URLsVerb) write(ctx context.Context, env *command.Env, page urllist.Fet
 }
 
 var errInterrupted = errors.New("interrupted: the list is not complete")
-
-// fromDisk lists what the data directories have.
-func (v *URLsVerb) fromDisk(ctx context.Context, env *command.Env) int {
-	ctx, cancel := env.UntilSignal(ctx)
-	defer cancel()
-	var fronts []string
-	for _, dir := range v.DataDir {
-		release, err := datadir.Hold(dir)
-		if err != nil {
-			return env.Fail(folderCode(err), "--data-dir: %v", advised(err, dir))
-		}
-		defer release()
-		fronts = append(fronts, filepath.Join(dir, "frontier"))
-	}
-	store, err := offline.Open(v.Copies, fronts...)
-	if err != nil {
-		return env.Fail(command.ExitStorage, "--data-dir: %v", err)
-	}
-	err = v.write(ctx, env, store.Page)
-	if err == nil && v.Limit == 0 {
-		if err = store.Verify(); err != nil {
-			err = fmt.Errorf("the list may lack URLs: %w", err)
-		}
-	}
-	if read, left := store.Partitions(); err == nil && left > 0 {
-		env.Fail(0, "%d partitions were read; %d more are here only as copies and were left out: give the directories of the nodes that hold them, or --copies", read, left)
-	}
-	if err = errors.Join(err, store.Close()); err != nil {
-		return env.Fail(listCode(err, command.ExitStorage), "%v", err)
-	}
-	return command.ExitOK
-}
-
-// advised says how to list what a running node has.
-func advised(err error, dir string) error {
-	locked := (*datadir.LockedError)(nil)
-	if !errors.As(err, &locked) {
-		return err
-	}
-	ask := "ask it with --addr"
-	if addr := datadir.Inspect(dir).HTTP; addr != "" {
-		ask = "ask it: crawlnode urls list --addr " + client.Reachable(addr)
-	}
-	return fmt.Errorf("a node runs on %s: %s", strings.TrimSuffix(dir, "/"), ask)
-}
-
-// folderCode is the exit code of a directory that cannot be read.
-func folderCode(err error) int {
-	if locked := (*datadir.LockedError)(nil); errors.As(err, &locked) || errors.Is(err, datadir.ErrUsage) {
-		return command.ExitUsage
-	}
-	return command.ExitStorage
-}
 
 // listCode is the exit code of a list that was not written whole; otherwise is that of the source.
 func listCode(err error, otherwise int) int {

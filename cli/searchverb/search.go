@@ -1,6 +1,7 @@
 package searchverb
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ type Verb struct {
 	Number       int      `name:"number" short:"n" group:"limits" default:"10" placeholder:"N" help:"Results, 1 to 100."`
 	Page         int      `group:"limits" default:"1" placeholder:"N" help:"Page of results, from 1."`
 	Output       string   `short:"o" group:"output" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
-	DataDir      string   `name:"data-dir" group:"output" placeholder:"DIR" help:"Ask the index in this folder, made by crawlnode index or by a node that does not run, and no node."`
+	DataDir      string   `name:"data-dir" group:"output" placeholder:"DIR" help:"Ask the index in this folder, made by crawlnode index or by a node, which need not run."`
 	Words        []string `arg:"" name:"words" help:"What to search for."`
 }
 
@@ -50,6 +51,14 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	}
 	if v.DataDir != "" {
 		report, err := offline(ctx, v.DataDir, q)
+		if addr, ok, unknown := remote.Running(err, []string{v.DataDir}); ok {
+			if unknown != nil || v.Addr != "" {
+				return env.Fail(command.ExitUsage, "--data-dir: %v", cmp.Or(unknown, err))
+			}
+			env.Fail(0, "a node runs on %s: it is asked, at %s", v.DataDir, addr)
+			v.Addr = addr
+			return v.ask(ctx, env, q)
+		}
 		if err == nil {
 			err = v.show(env, report)
 		}
@@ -61,6 +70,10 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 		}
 		return command.ExitOK
 	}
+	return v.ask(ctx, env, q)
+}
+
+func (v *Verb) ask(ctx context.Context, env *command.Env, q crawl.SearchQuery) int {
 	return v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		report, err := c.Search(ctx, q)
 		if err != nil {

@@ -15,37 +15,42 @@ import (
 	"crawlnode/frontier/listing"
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
+	"crawlnode/web/urlnorm"
 )
 
 // Store are the frontiers of nodes that do not run.
 type Store struct {
 	stores []*storage.ReadOnly
-	parts  []part // by partition
-	left   int    // partitions that are only copies here, and are not read
+	parts  []part                   // by partition
+	left   map[crawl.Partition]bool // those that are only copies here, and are not read
 }
+
+// ErrNotHere is inside an error about a partition that is not read.
+var ErrNotHere = errors.New("not in the data directories")
 
 // part is a partition with the store that it is read from.
 type part struct {
-	kv *storage.ReadOnly
+	kv     *storage.ReadOnly
+	folder int // of those that Open was given
 	layout.PartState
 }
 
 // Open opens the frontiers in the folders. With copies it also reads partitions that none of them
 // holds.
 func Open(copies bool, dirs ...string) (*Store, error) {
-	s := &Store{}
+	s := &Store{left: map[crawl.Partition]bool{}}
 	best := map[crawl.Partition]part{}
 	for _, dir := range dirs {
 		if err := s.add(dir, best); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
-	for _, p := range best {
+	for number, p := range best {
 		switch {
 		case p.State == layout.Holder || copies:
 			s.parts = append(s.parts, p)
 		default:
-			s.left++
+			s.left[number] = true
 		}
 	}
 	slices.SortFunc(s.parts, func(a, b part) int { return int(a.Partition) - int(b.Partition) })
@@ -65,7 +70,7 @@ func (s *Store) add(dir string, best map[crawl.Partition]part) error {
 	}
 	for p, state := range states {
 		if old, ok := best[p]; state.State != layout.Absent && (!ok || newer(state, &old.PartState)) {
-			best[p] = part{kv, *state}
+			best[p] = part{kv, len(s.stores) - 1, *state}
 		}
 	}
 	return nil
@@ -145,7 +150,7 @@ func newer(a, b *layout.PartState) bool {
 }
 
 // Partitions counts the partitions that are read, and those that are here and are not.
-func (s *Store) Partitions() (read, left int) { return len(s.parts), s.left }
+func (s *Store) Partitions() (read, left int) { return len(s.parts), len(s.left) }
 
 // Page reads a page of the URLs that a query wants. It ends when it is full, and at the end of the
 // list, however long that takes.
@@ -192,10 +197,83 @@ func (s *Store) Page(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, err
 
 // read reads a part of the page out of one partition.
 func (s *Store) read(ctx context.Context, p *part, f *listing.Filter, after listing.Position, lines int) (listing.Page, error) {
-	snap := p.kv.Snapshot()
-	defer snap.Close()
-	v := &reader.Partition{Snapshot: snap, Generation: layout.Generation{Partition: p.Partition, Number: p.Generation}, Line: p.Line}
+	v := p.open()
+	defer v.Close()
 	return f.Page(ctx, v, after, listing.Budget{Lines: lines, Bytes: math.MaxInt})
+}
+
+// open reads a snapshot of a partition.
+func (p *part) open() *reader.Partition {
+	return &reader.Partition{Snapshot: p.kv.Snapshot(), Line: p.Line,
+		Generation: layout.Generation{Partition: p.Partition, Number: p.Generation}}
+}
+
+// Folders says of each folder how many partitions are read there, and the sums of their counters.
+func (s *Store) Folders() (read []int, sums []crawl.Counters) {
+	read, sums = make([]int, len(s.stores)), make([]crawl.Counters, len(s.stores))
+	for i := range s.parts {
+		p := &s.parts[i]
+		read[p.folder]++
+		sums[p.folder].Plus(&p.Counters)
+	}
+	return read, sums
+}
+
+// Folder is that of the folders in which a partition is read; false: in none.
+func (s *Store) Folder(p crawl.Partition) (int, bool) {
+	found, err := s.find(p)
+	if err != nil {
+		return 0, false
+	}
+	return found.folder, true
+}
+
+// find finds a partition that is read. The error is an ErrNotHere.
+func (s *Store) find(p crawl.Partition) (*part, error) {
+	i, ok := slices.BinarySearchFunc(s.parts, p, func(have part, want crawl.Partition) int {
+		return int(have.Partition) - int(want)
+	})
+	switch {
+	case ok:
+		return &s.parts[i], nil
+	case s.left[p]:
+		return nil, fmt.Errorf("partition %d is %w but for a copy: give that of the node that holds "+
+			"it too, or --copies", p, ErrNotHere)
+	}
+	return nil, fmt.Errorf("partition %d is %w: give those of the other nodes too", p, ErrNotHere)
+}
+
+// Record reads the record of a URL, as frontier.Frontier does.
+func (s *Store) Record(p crawl.Partition, u urlnorm.URL) (rec crawl.Record, ok bool, err error) {
+	found, err := s.find(p)
+	if err != nil {
+		return rec, false, err
+	}
+	v := found.open()
+	defer v.Close()
+	return v.Record(u)
+}
+
+// Refer replaces what names a record's referrer in the store by that page's URL.
+func (s *Store) Refer(p crawl.Partition, rec *crawl.Record) error {
+	found, err := s.find(p)
+	if err != nil {
+		return err
+	}
+	v := found.open()
+	defer v.Close()
+	return v.Refer(rec)
+}
+
+// HostInfo reads what is known of a host, as frontier.Frontier does.
+func (s *Store) HostInfo(p crawl.Partition, host crawl.Host) (info reader.HostInfo, ok bool, err error) {
+	found, err := s.find(p)
+	if err != nil {
+		return info, false, err
+	}
+	v := found.open()
+	defer v.Close()
+	return v.HostInfo(host)
 }
 
 // Verify reads the stores whole and names a file that is damaged. What was listed may lack

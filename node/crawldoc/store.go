@@ -46,26 +46,42 @@ type Store struct {
 // Open loads the document from disk. If there is none, first is used: a founder's own settings, or
 // a joiner's until it has the cluster's (version 0).
 func Open(dir *datadir.Dir, first crawl.Settings) (*Store, error) {
-	s := &Store{dir: dir}
+	return open(&Store{dir: dir}, dir.Path(), first, func() (*scopeset.Set, error) {
+		return scopeset.Open(filepath.Join(dir.Path(), "scope"), dir.Path())
+	})
+}
+
+// OpenReadOnly loads the document of a node that does not run, and changes nothing in its data
+// directory. Of the Store's methods only Current and Close may be called.
+func OpenReadOnly(dataDir string) (*Store, error) {
+	if _, err := os.Stat(filepath.Join(dataDir, "crawl.json")); errors.Is(err, os.ErrNotExist) {
+		return nil, datadir.Usage(fmt.Errorf("%s has no settings of a crawl: its node has not begun", dataDir))
+	}
+	return open(&Store{}, dataDir, crawl.Settings{}, func() (*scopeset.Set, error) {
+		return scopeset.OpenReadOnly(filepath.Join(dataDir, "scope"), os.TempDir())
+	})
+}
+
+func open(s *Store, path string, first crawl.Settings, entries func() (*scopeset.Set, error)) (*Store, error) {
 	doc := &Document{Settings: first, State: crawl.CrawlIdle}
-	b, err := os.ReadFile(dir.Join("crawl.json"))
+	b, err := os.ReadFile(filepath.Join(path, "crawl.json"))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
 		return nil, datadir.Failed("read crawl.json", err)
 	default:
-		if doc, err = decode(b, readNote(dir.Join(ranFile))); err != nil {
-			return nil, damaged(dir, err)
+		if doc, err = decode(b, readNote(filepath.Join(path, ranFile))); err != nil {
+			return nil, damaged(path, err)
 		}
 	}
-	if s.Scope, err = scopeset.Open(dir.Join("scope"), dir.Path()); err != nil {
+	if s.Scope, err = entries(); err != nil {
 		return nil, datadir.Failed("open the scope entries", err)
 	}
 	s.Seeds = scope.SeedsOn(s.Scope)
 	s.Fresh = doc.Version == 0 && s.Scope.Len() == 0
 	book, err := s.compile(doc)
 	if err != nil {
-		return nil, errors.Join(damaged(dir, err), s.Scope.Close())
+		return nil, errors.Join(damaged(path, err), s.Scope.Close())
 	}
 	s.book.Store(book)
 	return s, nil
@@ -89,8 +105,8 @@ func ReadSettings(dataDir string) (*crawl.Settings, error) {
 }
 
 // damaged is the error of a document that cannot be read, with the remedies.
-func damaged(dir *datadir.Dir, err error) error {
-	path := dir.Join("crawl.json")
+func damaged(dir string, err error) error {
+	path := filepath.Join(dir, "crawl.json")
 	return datadir.Failed("read the settings of the crawl", fmt.Errorf("the file %s is damaged: %w. Put it back from a backup; or take the settings before their last change with the command cp %s.spare %s; "+
 		"or move it away, and start with the flags of the crawl: a node of a cluster then takes the settings of the others", path, err, path, path))
 }

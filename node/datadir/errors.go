@@ -87,6 +87,9 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("the data directory %s is in use by process %s: stop it, or give another --name or --data-dir", e.path, e.pid)
 }
 
+// Path is the directory.
+func (e *LockedError) Path() string { return e.path }
+
 func (e *LockedError) Unwrap() error { return ErrStorage }
 
 // StorageFirst is the error of a node that ended with err and whose store ended with broken.

@@ -53,6 +53,14 @@ func Open(dir, tmp string) (*Set, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
+	return openSet(dir, tmp, openLog)
+}
+
+// OpenReadOnly is Open of a set to which nothing will be added, and changes nothing in dir, which
+// need not exist.
+func OpenReadOnly(dir, tmp string) (*Set, error) { return openSet(dir, tmp, openLogReadOnly) }
+
+func openSet(dir, tmp string, openLog func(path string) (*log, error)) (*Set, error) {
 	s := &Set{dir: dir, index: newIndex(tmp), logs: map[string]*log{}}
 	s.durable.Store(&durable{})
 	names, err := filepath.Glob(filepath.Join(dir, "*"+logSuffix))
