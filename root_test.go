@@ -60,6 +60,10 @@ var table = []rule{
 		"a pure table of what is fetched again: scheduler, pipeline and config read the same one",
 	},
 	{
+		[]string{"web/traps"}, []string{"web/scope", "web/urlnorm"},
+		"it judges texts and URLs that it is given, and names patterns as the scope reads them",
+	},
+	{
 		[]string{"scheduler"}, []string{"crawl", "fairshare", "retry", "scheduler/timers"},
 		"a pure core: it knows the nouns and the rules of shares, and neither disk, network nor its callers",
 	},
