@@ -67,8 +67,8 @@ func (*crawlConfSetVerb) Help() string {
 
 Everything of the scope, the politeness, the limits, the revisits and rendering, and
 the index, can be changed, at once on all nodes: scope, include, exclude, assets,
-focus, focus-min, priority, max-depth, max-pages, max-pages-per-host, max-duration,
-max-body, delay, ip-delay, user-agent, robots-agent, contact, robots, tls-verify,
+focus, focus-min, priority, max-depth, max-pages, max-pages-per-host,
+max-suspicious-per-host, max-duration, max-body, delay, ip-delay, user-agent, robots-agent, contact, robots, tls-verify,
 allow-net, retries, retry-statuses, timeout, header-timeout, cookies,
 recrawl, recrawl-interval, recrawl-min, recrawl-max, recrawl-share, recrawl-changed,
 render, render-match, render-screenshot, index. The other settings stay as they are.

@@ -15,6 +15,7 @@ import (
 	"crawlnode/cli/givenup"
 	"crawlnode/cli/seedlist"
 	"crawlnode/cli/seedwatch"
+	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
 )
@@ -43,6 +44,7 @@ type crawlWatch struct {
 	gaveUp  atomic.Bool      // no seed could be fetched
 	told    time.Time        // when progress was written last, without a terminal
 	lost    *givenup.Tally   // what was given up; nil: nothing
+	traps   map[string]bool  // the patterns that were told
 }
 
 func (w *crawlWatch) open(info node.Info) {
@@ -69,11 +71,29 @@ func (w *crawlWatch) run(ctx context.Context, n *node.Node) {
 		if fruitless := w.fruitless(st); running && w.seeds != nil && (fruitless || !w.seeds.Decided()) {
 			w.lookAtSeeds(ctx, n, now, fruitless)
 		}
+		w.tellTraps(st)
 		w.show(st, now)
 		if w.batch && diskFull(st, now) && w.full.CompareAndSwap(false, true) {
 			w.env.Fail(command.ExitSafety, "the disk is nearly full: the crawl stops; free some space and run the same command again")
 			n.Drain()
 		}
+	}
+}
+
+// tellTraps says once of each trap which pages it has and how to leave them out.
+func (w *crawlWatch) tellTraps(st *crawl.Status) {
+	for i := range st.Fetch.Traps {
+		t := &st.Fetch.Traps[i]
+		if w.traps[t.Exclude] {
+			continue
+		}
+		if w.traps == nil {
+			w.traps = map[string]bool{}
+		}
+		w.traps[t.Exclude] = true
+		w.env.Fail(0, "%s makes pages without end: %s of %s so far, which say hardly anything new; "+
+			"to leave them out now: %s; in another crawl: --exclude %s", t.Host, countOf(t.Pages, "page"),
+			t.Exclude, t.Command, config.InShell(t.Exclude))
 	}
 }
 
@@ -152,6 +172,12 @@ func progressText(st *crawl.Status, doing string, took time.Duration) string {
 	if st.Crawl.State == crawl.CrawlWaiting {
 		text += ", " + st.Crawl.Message
 	}
+	if traps := st.Fetch.Traps; len(traps) > 0 {
+		text += fmt.Sprintf(", in a trap: %s of %s", countOf(traps[0].Pages, "page"), traps[0].Exclude)
+		if more := len(traps) - 1; more > 0 {
+			text += fmt.Sprintf(" and of %d more", more)
+		}
+	}
 	if left, ok := timeLeft(st); ok {
 		text += fmt.Sprintf(", about %v to the limit", left)
 	}
@@ -228,6 +254,11 @@ func (w *crawlWatch) summary(code int, reason string) {
 		total += s.n
 	}
 	say("skipped", "%s", amounts(total, skipped))
+	for i := range st.Fetch.Traps {
+		t := &st.Fetch.Traps[i]
+		say("trap", "%s of %s say hardly anything new; to leave them out: --exclude %s",
+			countOf(t.Pages, "page"), t.Host, config.InShell(t.Exclude))
+	}
 	say("duplicates", "%s links to known URLs, %s pages with a known content, %s with nearly one", plaintext.Count(st.Frontier.DuplicatesTotal),
 		plaintext.Count(st.Output.ContentDuplicatesTotal), plaintext.Count(st.Output.NearDuplicatesTotal))
 	if st.Output.RecordsTotal > 0 {

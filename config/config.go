@@ -167,6 +167,8 @@ type Limits struct {
 	MaxDuration     time.Duration `name:"max-duration" group:"limits" placeholder:"DURATION" default:"0s" help:"End the crawl after this time; 0: no limit." live:"cluster"`
 	// MaxBody is in bytes after decoding; longer bodies are cut and marked.
 	MaxBody Size `name:"max-body" group:"limits" placeholder:"SIZE" default:"10MiB" help:"Maximum page size; longer pages are cut." live:"cluster"`
+	// MaxSuspiciousPerHost bounds the URLs of one host that look like a trap.
+	MaxSuspiciousPerHost int64 `name:"max-suspicious-per-host" group:"limits" placeholder:"N" default:"10000" help:"Maximum URLs of one host that look like a trap, such as the months of a calendar without end; 0: no limit." live:"cluster"`
 }
 
 // Default returns the settings of a node without flags.

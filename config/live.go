@@ -15,7 +15,7 @@ import (
 
 // live are the flags of the crawl's settings that can be changed while it runs.
 var live = []string{
-	"scope", "include", "exclude", "assets", "focus", "focus-min", "max-depth", "max-pages", "max-pages-per-host", "max-duration", "max-body",
+	"scope", "include", "exclude", "assets", "focus", "focus-min", "max-depth", "max-pages", "max-pages-per-host", "max-suspicious-per-host", "max-duration", "max-body",
 	"delay", "ip-delay", "user-agent", "robots-agent", "contact", "robots", "tls-verify", "allow-net", "retries", "retry-statuses", "timeout", "header-timeout", "cookies", "priority", "index",
 	"recrawl", "recrawl-interval", "recrawl-min", "recrawl-max", "recrawl-share", "recrawl-changed",
 	"render", "render-match", "render-screenshot",
@@ -44,7 +44,8 @@ func Report(s *crawl.Settings) crawl.SettingsReport {
 		Scope: c.Mode, Include: orEmpty(c.Include), Exclude: orEmpty(c.Exclude), Assets: c.Assets, Normalize: orEmpty(c.Normalize),
 		Focus: s.Focus.String(), FocusMin: s.FocusMin,
 		MaxDepth: c.MaxDepth, MaxPages: c.MaxPages, MaxPagesPerHost: c.MaxPagesPerHost,
-		MaxDuration: c.MaxDuration.String(), MaxBody: c.MaxBody.String(),
+		MaxSuspiciousPerHost: c.MaxSuspiciousPerHost,
+		MaxDuration:          c.MaxDuration.String(), MaxBody: c.MaxBody.String(),
 		Delay: c.Delay.String(), UserAgent: s.UserAgent, RobotsAgent: c.RobotsAgent, Contact: c.Contact, Robots: c.Robots, TLSVerify: c.TLSVerify,
 		AllowNet: []string{}, Store: c.Store, Index: c.Index, Priority: c.Priority, Recrawl: c.Recrawl, RecrawlInterval: shortDuration(c.RecrawlInterval),
 		RecrawlMin: shortDuration(c.RecrawlMin), RecrawlMax: shortDuration(c.RecrawlMax), RecrawlShare: c.RecrawlShare, RecrawlChanged: c.RecrawlChanged,
@@ -86,6 +87,7 @@ func ofSettings(s *crawl.Settings, version string) Config {
 	c.Mode, c.Include, c.Exclude, c.Assets = s.Scope, slices.Clone(s.Include), slices.Clone(s.Exclude), s.AssetPolicy()
 	c.Normalize, c.Focus.Topic, c.FocusMin = slices.Clone(s.Normalize), s.Focus, s.FocusMin
 	c.MaxDepth, c.MaxPages, c.MaxPagesPerHost, c.MaxDuration, c.MaxBody = s.MaxDepth, s.MaxPages, s.MaxPagesPerHost, s.MaxDuration, Size(s.MaxBody)
+	c.MaxSuspiciousPerHost = s.SuspiciousPerHost()
 	c.Delay, c.IPDelay, c.Contact, c.AllowNet = s.Delay, s.IPDelay, s.Contact, slices.Clone(s.AllowNet)
 	c.RobotsAgent = s.RobotsAgent
 	c.Robots, c.TLSVerify, c.Store = word(s.RobotsIgnore, "obey", "ignore"), word(s.TLSRecord, "strict", "record"), word(s.Archive, "none", "warc")

@@ -39,6 +39,9 @@ func (c *Config) Settings(version string) crawl.Settings {
 		Archive:         c.Store == "warc",
 		Index:           c.Index == "on",
 	}
+	if n := c.MaxSuspiciousPerHost; n != crawl.DefaultSuspiciousPerHost {
+		s.MaxSuspiciousPerHost = &n // absent as the default, as older nodes have it
+	}
 	if c.Priority != Default().Priority {
 		s.Priority = c.Priority
 	}

@@ -196,6 +196,7 @@ func (c *Config) validateOutputAndLimits() error {
 		checkRange("max-depth", int64(c.MaxDepth), 0, 1<<30),
 		checkRange("max-pages", c.MaxPages, 0, 1<<62),
 		checkRange("max-pages-per-host", c.MaxPagesPerHost, 0, 1<<62),
+		checkRange("max-suspicious-per-host", c.MaxSuspiciousPerHost, 0, 1<<62),
 		checkDuration("max-duration", c.MaxDuration, 1<<62),
 		checkRange("max-body", int64(c.MaxBody), 1, maxBodyBytes),
 	)

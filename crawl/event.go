@@ -45,6 +45,8 @@ const (
 	EventSettings = "settings_changed"
 	EventSeeds    = "seeds_added" // reported by the node that accepted them
 
+	EventTrap = "trap_found" // a site makes pages without end
+
 	EventStoreDamaged    = "store_damaged"    // this node's store had lost data; it is rebuilt from copies
 	EventArchiveRepaired = "archive_repaired" // a file that a crash had left open is repaired
 

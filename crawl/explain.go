@@ -155,7 +155,7 @@ type HostReport struct {
 	Requests      int64        `json:"requests"` // of every kind, robots.txt included
 	Pages         int64        `json:"pages"`
 	// Suspicious counts admitted URLs that look like a trap; beyond
-	// SuspiciousBudget they are refused as host_budget.
+	// SuspiciousBudget, unless that is 0, they are refused as host_budget.
 	Suspicious       int64            `json:"suspicious"`
 	SuspiciousBudget int64            `json:"suspicious_budget"`
 	Politeness       PolitenessReport `json:"politeness"`

@@ -52,6 +52,7 @@ type NodeBlock struct {
 	NoLease    bool             `json:"no_lease"`
 	Bottleneck BottleneckStatus `json:"bottleneck"`
 	Reasons    []HealthReason   `json:"reasons"` // problems of this node
+	Traps      []TrapStatus     `json:"traps,omitempty"`
 	// Idle says that nothing is queued, leased, in an outbox, being moved, offline or paused here.
 	// Activity counts visits handed out and URLs queued. Two idle blocks of one boot with the same
 	// Activity prove that nothing happened in between.

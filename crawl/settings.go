@@ -51,6 +51,9 @@ type Settings struct {
 	Timeout       time.Duration `json:"timeout,omitempty"`        // of a whole answer; 0: DefaultTimeout
 	HeaderTimeout time.Duration `json:"header_timeout,omitempty"` // of its head; 0: DefaultHeaderTimeout
 	Cookies       string        `json:"cookies,omitempty"`        // "", which is CookiesVisit, or one of the modes
+	// MaxSuspiciousPerHost bounds the URLs of a host that look like a trap. Nil:
+	// DefaultSuspiciousPerHost; 0: no bound.
+	MaxSuspiciousPerHost *int64 `json:"max_suspicious_per_host,omitempty"`
 }
 
 // DefaultAgent is the product token of a user agent that has none.
@@ -108,6 +111,17 @@ const (
 	CookiesVisit = "visit" // those set by a redirect go with that page's redirects, and end with the page
 	CookiesHost  = "host"  // each host has a jar, which is part of its state
 )
+
+// DefaultSuspiciousPerHost is how many URLs that look like a trap a host may have.
+const DefaultSuspiciousPerHost = 10_000
+
+// SuspiciousPerHost is how many URLs that look like a trap a host may have; 0: any number.
+func (s *Settings) SuspiciousPerHost() int64 {
+	if s.MaxSuspiciousPerHost == nil {
+		return DefaultSuspiciousPerHost
+	}
+	return *s.MaxSuspiciousPerHost
+}
 
 // RetryCount is how often a URL is tried again.
 func (s *Settings) RetryCount() int {

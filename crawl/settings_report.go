@@ -63,6 +63,8 @@ type SettingsReport struct {
 	RecrawlMax       string      `json:"recrawl_max"`
 	RecrawlShare     float64     `json:"recrawl_share"`   // above 0, at most 1
 	RecrawlChanged   string      `json:"recrawl_changed"` // text or payload
+	// MaxSuspiciousPerHost bounds the URLs of a host that look like a trap; 0: no bound.
+	MaxSuspiciousPerHost int64 `json:"max_suspicious_per_host"`
 }
 
 // CrawlChange is the body of PUT /api/v1/crawl: the named settings change and the others stay. A CrawlReport

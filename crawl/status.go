@@ -100,12 +100,13 @@ const (
 	ReasonIndexFails      = "index_fails"         // warn: a node cannot write its index; the texts wait on disk
 	ReasonNoBrowser       = "no_browser"          // warn: a node takes pages as they were fetched
 	ReasonNoSandbox       = "browser_no_sandbox"  // warn: a browser runs as root, without its sandbox
+	ReasonTrap            = "trap"                // warn: a site makes pages without end
 	ReasonRefused         = "addresses_refused"   // warn: a node refuses addresses that the crawl allows, for want of its own flag
 )
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNotAdmitted, ReasonUnanswered, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails, ReasonIndexFails, ReasonNoBrowser, ReasonNoSandbox, ReasonRefused}
+	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNotAdmitted, ReasonUnanswered, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails, ReasonIndexFails, ReasonNoBrowser, ReasonNoSandbox, ReasonTrap, ReasonRefused}
 
 // HealthReason is one problem that needs attention.
 type HealthReason struct {
@@ -302,7 +303,22 @@ type FetchStatus struct {
 	RetriesTotal     int64          `json:"retries_total"`
 	GivenUpTotal     int64          `json:"given_up_total"`
 	GivenUpByReason  GivenUpCounts  `json:"given_up_by_reason"`
+	Traps            []TrapStatus   `json:"traps"` // those with the most pages first, MaxTraps of each node
 }
+
+// TrapStatus is a series of pages that a site makes without end, such as the months of a calendar.
+type TrapStatus struct {
+	Host    string    `json:"host"`
+	Exclude string    `json:"exclude"` // the --exclude that leaves it out, and nothing else that was seen
+	Example string    `json:"example"` // the URL of one of its pages
+	Pages   int64     `json:"pages"`   // how many were fetched
+	Since   time.Time `json:"since"`   // when it was noticed
+	Node    string    `json:"node"`    // human name of the node that fetches them
+	Command string    `json:"command"` // leaves it out of the running crawl, beside what is excluded already
+}
+
+// MaxTraps bounds the traps that one node reports, those with the most pages.
+const MaxTraps = 10
 
 // GivenUpCounts are Counters.GivenUp by name.
 type GivenUpCounts struct {

@@ -267,7 +267,7 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 		return Refused
 	}
 	e := pg.Host(host)
-	if t.Suspicious && e.Suspicious >= int64(pg.f.o.SuspiciousPerHost) {
+	if most := pg.f.o.SuspiciousPerHost(); t.Suspicious && most > 0 && e.Suspicious >= most {
 		pg.State.Counters.Skipped[crawl.SkipHostBudget]++
 		pg.Mutated = true
 		return Refused

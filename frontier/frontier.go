@@ -1,7 +1,6 @@
 package frontier
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -43,7 +42,9 @@ type Frontier struct {
 // New opens the frontier in kv: it reads the states of the partitions, and no
 // URL. Call Run next.
 func New(kv storage.KV, o commit.Options) (*Frontier, error) {
-	o.SuspiciousPerHost = cmp.Or(o.SuspiciousPerHost, UsualSuspiciousPerHost)
+	if o.SuspiciousPerHost == nil {
+		o.SuspiciousPerHost = func() int64 { return crawl.DefaultSuspiciousPerHost }
+	}
 	w, err := commit.Open(kv, o)
 	if err != nil {
 		return nil, err

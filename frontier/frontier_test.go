@@ -268,7 +268,7 @@ func TestOnlyKnown(t *testing.T) {
 
 func TestSuspiciousBudget(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, storage.NewMemory(), 1, commit.Options{SuspiciousPerHost: 3})
+	r := startHolding(t, storage.NewMemory(), 1, commit.Options{SuspiciousPerHost: func() int64 { return 3 }})
 	var links []crawl.Routed
 	for i := range 5 {
 		l := link(fmt.Sprintf("http://h1.p0.test/%d", i))

@@ -45,12 +45,9 @@ func (f *Frontier) Block(ctx context.Context, p crawl.Partition, host crawl.Host
 	return f.change(ctx, func(g group) error { return g.part(p).Block(host, until) })
 }
 
-// UsualSuspiciousPerHost is SuspiciousPerHost without an option.
-const UsualSuspiciousPerHost = 10_000
-
 // SuspiciousPerHost is the number of URLs that look like a trap which one host
 // may have.
-func (f *Frontier) SuspiciousPerHost() int { return f.o.SuspiciousPerHost }
+func (f *Frontier) SuspiciousPerHost() int64 { return f.o.SuspiciousPerHost() }
 
 // Site is what revisits know of a host's pages together, a recrawl.Site; "": nothing. It fails with ErrNotHolder
 // when nothing of the partition is here.

@@ -146,7 +146,7 @@ func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 		MaxIdleConns: n.breadth.Kept(), LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: func(a netip.Addr) bool { return n.settings().Allowed(a) }, Denied: n.mayNotDial,
 		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.Fetcher()})
 	return n.tracePages(pipeline.Options{Workers: n.breadth.Most(), Limit: n.breadth.Now, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Jars: n.front, Deriver: n.outputs.Deriver(), Derives: strings.Join(n.cfg.Derive, ","), Fetcher: f, Elsewhere: n.elsewhere, Keeper: n, Rules: n.pipelineRules, Log: n.log,
-		NoFingerprints: n.bare, Documents: new(indexer.Maker), Renderer: n.renderer})
+		NoFingerprints: n.bare, Documents: new(indexer.Maker), Renderer: n.renderer, Traps: trapWatch{n}})
 }
 
 // pipelineRules is the present rulebook in the pipeline's words.

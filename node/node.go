@@ -49,6 +49,7 @@ import (
 	"crawlnode/node/workers"
 	"crawlnode/peer"
 	"crawlnode/store/files"
+	"crawlnode/web/traps"
 )
 
 // protocolVersion is what nodes of one cluster must share.
@@ -155,6 +156,7 @@ type Node struct {
 	// processors is the time that the processors have spent, as resources.ProcessorTime tells it.
 	processors     func() (own, busy, all int64)
 	changes        changes.Log
+	traps          *traps.Watch
 	events         *events.Log
 	fences         *transfer.Fences
 	space          *disk.Space

@@ -36,6 +36,7 @@ import (
 	"crawlnode/peer"
 	"crawlnode/store/archive"
 	"crawlnode/store/files"
+	"crawlnode/web/traps"
 )
 
 // keyring is the cluster's key, or none.
@@ -122,6 +123,7 @@ func Open(o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.egress = egress.New(egress.Options{Deny: n.cfg.DenyNet, Allow: n.cfg.AllowNet, Ports: n.cfg.AllowPorts, Listeners: n.listeners(), Interfaces: n.network == nil, Settings: n.settings, Log: n.log})
+	n.traps = traps.New(int(min(int64(n.cfg.Memory)/trapShare, maxTrapMemory)))
 	n.openReport()
 	n.openDrain()
 	return n, nil
@@ -135,6 +137,13 @@ const seenEntryShare = 1 << 9
 // answer to another node comes so much later at most, at the holder and at a replica.
 // With 5 ms a page of eight nodes cost a tenth more. It grows with the members.
 const commitPace = 10 * time.Millisecond
+
+// What is known of the pages of sites, to notice those that do not end, takes a sixty-fourth part of
+// --memory, and not more than there is use for.
+const (
+	trapShare     = 64
+	maxTrapMemory = 16 << 20
+)
 
 // openStores opens the frontier, in kv unless that is nil, the document and the
 // resolver.
@@ -160,7 +169,9 @@ func (n *Node) openStores(kv storage.KV) (err error) {
 	clock, machine := n.network.TimeSource()
 	n.front, err = frontier.New(n.kv, frontier.Options{Clock: clock, Machine: machine, BloomDir: bloom, HighWater: marks, PayloadFilterBytes: int64(n.cfg.Memory) / 32,
 		CacheEntries: int(min(n.cfg.Memory, 1<<30) / seenEntryShare),
-		CommitPace:   commitPace, Members: func() int { return len(n.memberIDs()) }, OnQueued: n.noteQueued, BeforeCommit: func() error { return n.outputs.Flush() }, OnCommit: func(took time.Duration) { n.heap.Work(); n.timings.Commit.Observe(took) }, Logger: n.log})
+		CommitPace:   commitPace, Members: func() int { return len(n.memberIDs()) }, OnQueued: n.noteQueued,
+		SuspiciousPerHost: func() int64 { return n.settings().SuspiciousPerHost() },
+		BeforeCommit:      func() error { return n.outputs.Flush() }, OnCommit: func(took time.Duration) { n.heap.Work(); n.timings.Commit.Observe(took) }, Logger: n.log})
 	if err != nil {
 		return transfer.CannotOpen(n.dir, err)
 	}

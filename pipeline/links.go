@@ -121,6 +121,7 @@ type finds struct {
 	skipped []crawl.Skip
 	// fingerprints says that the archive needs the SimHash of texts. The deriver may need it too.
 	fingerprints bool
+	traps        Traps  // nil: nobody asks for them
 	masked       []byte // memory for prints
 	memory       *htmlparse.Memory
 	targets      []crawl.Target // memory for those of a page
@@ -162,7 +163,7 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	}
 	clear(w.seen)
 	f := &finds{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, skipped: w.skipped[:0],
-		fingerprints: rules.Settings.Archive && !w.p.o.NoFingerprints, complete: w.complete}
+		fingerprints: rules.Settings.Archive && !w.p.o.NoFingerprints, complete: w.complete, traps: w.p.o.Traps}
 	f.masked, f.shown, f.targets = w.masked, w.shown, w.targets
 	whole = true
 	defer func() {
@@ -326,7 +327,7 @@ func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
 		}
 		v, list = opened, &f.o.Unjudged
 	}
-	t.Suspicious = v.Suspicious
+	t.Suspicious = v.Suspicious || f.traps != nil && !t.Via.Named() && f.traps.Holds(t.URL)
 	t.Band = f.band(&t, priority)
 	t.From = f.v.Item.URL.String()
 	if f.rules.Settings.Index && t.Via == crawl.ViaLink {

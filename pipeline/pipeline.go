@@ -16,6 +16,7 @@ import (
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
+	"crawlnode/web/traps"
 	"crawlnode/web/urlnorm"
 )
 
@@ -164,8 +165,19 @@ type Options struct {
 	Renderer Renderer
 	// NoFingerprints skips the SimHash of texts when only the archive would use it.
 	NoFingerprints bool
+	// Traps notices series of pages without an end. Nil: nothing does.
+	Traps Traps
 	// Log reports pages that made a parser panic. Nil: no reports.
 	Log *slog.Logger
+}
+
+// Traps notices series of pages without an end (package web/traps).
+type Traps interface {
+	// Page takes a page that was fetched for the first time.
+	Page(p *traps.Page)
+	// Holds reports whether a URL is one of a trap that was noticed. Links to it wait behind all
+	// others, and count against the host's budget of URLs that look like a trap.
+	Holds(u urlnorm.URL) bool
 }
 
 // Pipeline runs the workers.

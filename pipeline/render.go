@@ -14,6 +14,7 @@ import (
 	"crawlnode/retry"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/traps"
 	"crawlnode/web/urlnorm"
 )
 
@@ -225,9 +226,30 @@ func (w *worker) keepParsed(ctx context.Context, v crawl.Visit, resp *fetcher.Re
 	}
 	w.index(&v, indexed, rules, o, doc != nil)
 	if doc != nil {
+		w.watch(&v, doc, o)
 		w.p.memories.Put(doc.Release())
 	}
 	return nil
+}
+
+// watch tells a page to those who notice traps: each page of a reader's once, when it is new.
+func (w *worker) watch(v *crawl.Visit, doc *htmlparse.Document, o *crawl.Outcome) {
+	if w.p.o.Traps == nil || v.Item.Refetch || v.Item.Via == crawl.ViaAsset {
+		return
+	}
+	p := traps.Page{URL: v.Item.URL, Text: doc.Text, Copy: sameOrigin(v.Item.URL, o.DuplicateOf)}
+	for i := range doc.Links {
+		if l := &doc.Links[i]; l.Tag == "img" {
+			p.Pictures = append(p.Pictures, l.URL.String())
+		}
+	}
+	w.p.o.Traps.Page(&p)
+}
+
+// sameOrigin reports whether another URL has the origin of u; "" has none.
+func sameOrigin(u urlnorm.URL, other string) bool {
+	rest, ok := strings.CutPrefix(other, u.Origin())
+	return ok && strings.HasPrefix(rest, "/")
 }
 
 // closeVisit completes a visit whose page was kept, or not: then the item stays queued.

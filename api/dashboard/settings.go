@@ -60,6 +60,8 @@ var settingPlans = []settingPlan{
 	{"Limits", "max_depth", "Links from a seed. 0: no limit.", nil},
 	{"Limits", "max_pages", "Pages of the whole cluster. 0: no limit.", nil},
 	{"Limits", "max_pages_per_host", "0: no limit.", nil},
+	{"Limits", "max_suspicious_per_host",
+		"URLs of a host that look like a trap, as a calendar without an end. 0: no limit.", nil},
 	{"Limits", "max_duration", "Such as 2h. 0s: no limit.", nil},
 	{"Limits", "max_body", "The longest answer that is kept whole, such as 10MiB.", nil},
 	{"Revisits", "recrawl", "Visit known pages again: off; fixed, each after the interval; adaptive, each when a visit is worth most.", []string{"off", "fixed", "adaptive"}},

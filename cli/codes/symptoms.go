@@ -18,6 +18,7 @@ var symptoms = []symptom{
 	{"An address is blocked", []string{"fetch-blocked_address", "addresses_refused"}},
 	{"robots.txt forbids it", []string{"skip-robots", "skip-nofollow"}},
 	{"Pages are missing", []string{"skip-out_of_scope", "skip-depth", "skip-trap", "skip-too_long", "skip-host_budget", "skip-scheme", "skip-invalid", "skip-focus", "fetch-truncated", "scope_behind", "sink_fails", "no_browser", "browser_no_sandbox"}},
+	{"The crawl does not end", []string{"trap"}},
 	{"The crawl is slow", []string{"domain_fails", "revisits_overdue", "bottleneck-politeness", "bottleneck-fetchers", "bottleneck-cpu", "bottleneck-dns", "bottleneck-disk", "bottleneck-handoff", "bottleneck-none", "bottleneck-nothing_due", "bottleneck-index", "bottleneck-render"}},
 	{"The crawl stops", []string{"exit-0", "exit-5", "exit-130"}},
 	{"A node does not start", []string{"exit-2", "exit-3"}},

@@ -23,9 +23,9 @@ import (
 type Options struct {
 	// Node is this node, for log lines.
 	Node crawl.NodeID
-	// SuspiciousPerHost is the number of URLs that look like a trap which one
-	// host may have. 0 means 10,000.
-	SuspiciousPerHost int
+	// SuspiciousPerHost returns the number of URLs that look like a trap which one
+	// host may have; 0: any number. Nil means crawl.DefaultSuspiciousPerHost.
+	SuspiciousPerHost func() int64
 	// ContentsPerPartition is the number of payloads that a partition remembers.
 	// Default 32,768.
 	ContentsPerPartition int64

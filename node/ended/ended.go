@@ -64,7 +64,7 @@ func Open(copies bool, version string, dirs ...string) (n *Node, err error) {
 		return n, datadir.Class(datadir.ErrStorage, err)
 	}
 	n.inspect = inspect.New(inspect.Options{Self: n.places[0].members.ID, Documents: n.docs,
-		Store: stores{n.store}, Dispatcher: nobody{}, Cluster: cluster{n}})
+		Store: stores{n.store, n.docs}, Dispatcher: nobody{}, Cluster: cluster{n}})
 	return n, nil
 }
 
@@ -182,7 +182,10 @@ func (n *Node) ref(id crawl.NodeID) crawl.NodeRef {
 
 // stores is what package inspect asks of a frontier. It says that each partition is held, so that it
 // is asked for here at once, and is then told what is missing.
-type stores struct{ *offline.Store }
+type stores struct {
+	*offline.Store
+	docs *crawldoc.Store
+}
 
 func (stores) Meta(p crawl.Partition) (frontier.Meta, bool) {
 	return frontier.Meta{Partition: p, State: frontier.Holder}, true
@@ -193,8 +196,8 @@ func (s stores) Host(p crawl.Partition, h crawl.Host) (crawl.HostState, [crawl.B
 	return info.State, info.Queued, ok, err
 }
 
-// SuspiciousPerHost is what a frontier has without an option.
-func (stores) SuspiciousPerHost() int { return frontier.UsualSuspiciousPerHost }
+// SuspiciousPerHost is the crawl's setting.
+func (s stores) SuspiciousPerHost() int64 { return s.docs.Current().Doc.Settings.SuspiciousPerHost() }
 
 // List is not asked for: Node.ListURLs reads all partitions.
 func (stores) List(context.Context, crawl.Partition, *listing.Filter, listing.Position,

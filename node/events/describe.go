@@ -58,6 +58,15 @@ func Damage(now time.Time, node string, partitions int) crawl.Event {
 		Message: fmt.Sprintf("part of the store of %s is lost: the best copies there are of %d partitions are used", node, partitions)}
 }
 
+// Trap says that a site makes pages without end.
+func Trap(now time.Time, node string, t *crawl.TrapStatus) crawl.Event {
+	return crawl.Event{Time: now, Level: crawl.EventWarn, Code: crawl.EventTrap, Node: node,
+		Fields: map[string]any{"host": t.Host, "exclude": t.Exclude, "example": t.Example,
+			"pages": t.Pages, "command": t.Command},
+		Message: fmt.Sprintf("%s makes pages without end: %d of %s so far, which say hardly anything new; "+
+			"to leave them out: %s", t.Host, t.Pages, t.Exclude, t.Command)}
+}
+
 // Repaired says that an archive file was repaired at the start.
 func Repaired(now time.Time, node string, r archive.Repair) crawl.Event {
 	e := crawl.Event{Time: now, Level: crawl.EventInfo, Code: crawl.EventArchiveRepaired, Node: node,

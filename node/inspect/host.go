@@ -53,7 +53,7 @@ func (i *Inspector) hostAnswer(ctx context.Context, p crawl.Partition, host craw
 	if r.Politeness.LastFailure, err = i.o.Dispatcher.LastFailure(ctx, host); err != nil {
 		return answer{}, fmt.Errorf("looking at host %s: %w", host, err)
 	}
-	r.Partition, r.SuspiciousBudget = p, int64(i.o.Store.SuspiciousPerHost())
+	r.Partition, r.SuspiciousBudget = p, i.o.Store.SuspiciousPerHost()
 	return answer{Host: r}, nil
 }
 

@@ -49,7 +49,7 @@ type Store interface {
 	Refer(crawl.Partition, *crawl.Record) error
 	Host(crawl.Partition, crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error)
 	HostInfo(crawl.Partition, crawl.Host) (info frontier.HostInfo, ok bool, err error)
-	SuspiciousPerHost() int
+	SuspiciousPerHost() int64
 	List(ctx context.Context, p crawl.Partition, wanted *listing.Filter, after listing.Position, b listing.Budget) (listing.Page, error)
 	Totals() crawl.Counters
 }

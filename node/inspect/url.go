@@ -78,10 +78,16 @@ func (i *Inspector) reportURL(ctx context.Context, raw string, depth int) *crawl
 	r.Scope = scopeReport(v, depth)
 	if r.Record == nil && r.Scope.Suspicious && a.Spent {
 		r.Scope = crawl.ScopeReport{Reason: crawl.SkipHostBudget.String(), Depth: depth,
-			Rule: "the host has used its budget of URLs that look like a trap; this one is " + r.Scope.Rule}
+			Rule: "the host has used its budget of URLs that look like a trap (--max-suspicious-per-host); this one is " + r.Scope.Rule}
 	}
 	r.Summary = summaryOf(r)
 	return r
+}
+
+// spent reports whether a host with so many URLs that look like a trap may have no more.
+func (i *Inspector) spent(suspicious int64) bool {
+	most := i.o.Store.SuspiciousPerHost()
+	return most > 0 && suspicious >= most
 }
 
 // urlAnswer describes a URL of a partition held here.
@@ -95,7 +101,7 @@ func (i *Inspector) urlAnswer(p crawl.Partition, canonical string, info frontier
 		return answer{}, err
 	}
 	r := robotsReport(u, info.Robots, &i.o.Documents.Current().Doc.Settings)
-	a := answer{Robots: &r, Spent: info.State.Suspicious >= int64(i.o.Store.SuspiciousPerHost())}
+	a := answer{Robots: &r, Spent: i.spent(info.State.Suspicious)}
 	if ok {
 		if err := i.o.Store.Refer(p, &rec); err != nil {
 			return answer{}, err

@@ -50,7 +50,11 @@ func (r *Reporter) Block() *crawl.NodeBlock {
 	b.Waiting, b.Revisits = r.Finisher.Waiting(), r.revisits(now, &b.Counters)
 	b.Index, b.Render = r.Index(), r.Render()
 	b.Workers = r.workers()
-	b.Reasons = r.HealthReasons()
+	if r.Traps != nil {
+		b.Traps = r.Traps()
+		b.Traps = b.Traps[:min(len(b.Traps), crawl.MaxTraps)]
+	}
+	b.Reasons = append(r.HealthReasons(), trapReasons(r.Name, b.Traps)...)
 	if why := r.PausedReason(b.NoLease); why != "" {
 		b.Node.PausedReason = &why
 	}

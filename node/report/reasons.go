@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/frontier/storage"
 	"crawlnode/membership"
@@ -301,4 +302,16 @@ func refusalReason(name string, f egress.Refusal) crawl.HealthReason {
 	return crawl.HealthReason{Code: crawl.ReasonRefused, Since: f.Since.UTC().Truncate(time.Second), Message: fmt.Sprintf(
 		"%s fetches nothing from %s and the like, although the crawl's allow-net has it: it is an address of this node or of a peer, and the node was started without an --allow-net of its own; if it is meant to be crawled, start %s with --allow-net %s",
 		name, f.Addr, name, f.Network)}
+}
+
+// trapReasons tell which sites make pages without end.
+func trapReasons(name string, traps []crawl.TrapStatus) (rs []crawl.HealthReason) {
+	for i := range traps {
+		t := &traps[i]
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonTrap, Since: t.Since, Message: fmt.Sprintf(
+			"%s has fetched %d pages of %s from %s, which say hardly anything new, as the months of a "+
+				"calendar do: to leave them out: %s; in another crawl: --exclude %s",
+			name, t.Pages, t.Exclude, t.Host, t.Command, config.InShell(t.Exclude))})
+	}
+	return rs
 }

@@ -95,6 +95,7 @@ type Options struct {
 	Leased    func() leases.Counts                // to workers
 	Indexing  func() (since time.Time, err error) // what keeps the index from being written
 	Render    func() *crawl.RenderBlock           // nil: no page is shown to a browser
+	Traps     func() []crawl.TrapStatus           // series of pages without end; nil: none
 	Refusing  func(now time.Time) (egress.Refusal, bool)
 	Peers     *heartbeat.Table
 	Space     *disk.Space

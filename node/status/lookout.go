@@ -22,7 +22,7 @@ type Lookout struct {
 type trouble struct{ code, node string }
 
 // ownEvents are reasons that are reported by other events, or by none.
-var ownEvents = map[string]bool{crawl.ReasonNodeFailed: true, crawl.ReasonTakingOver: true, crawl.ReasonInsecure: true}
+var ownEvents = map[string]bool{crawl.ReasonNodeFailed: true, crawl.ReasonTakingOver: true, crawl.ReasonInsecure: true, crawl.ReasonTrap: true}
 
 // Look returns the events between the last status and s, which was made from p.
 func (o *Lookout) Look(p *Picture, s *crawl.Status) []crawl.Event {

@@ -95,6 +95,7 @@ func (n *Node) title() string {
 func Merge(p Picture) *crawl.Status {
 	s := &crawl.Status{APIVersion: crawl.StatusAPIVersion, AsOf: p.Now.UTC(), ServedBy: p.Name,
 		Version: crawl.VersionStatus{Crawlnode: p.Version, Protocol: p.Protocol}, Output: crawl.OutputStatus{Sinks: []crawl.SinkStatus{}}}
+	s.Fetch.Traps = []crawl.TrapStatus{}
 	var sum crawl.Counters
 	marks, bereft := newMarks(p.Total), p.bereft()
 	for i := range p.Nodes {
@@ -132,6 +133,9 @@ func Merge(p Picture) *crawl.Status {
 	fillCluster(s, &p)
 	s.Bottleneck = worstBottleneck(s, &p)
 	fillEnd(s, &p)
+	slices.SortStableFunc(s.Fetch.Traps, func(a, b crawl.TrapStatus) int {
+		return cmp.Compare(b.Pages, a.Pages)
+	})
 	return s
 }
 
@@ -212,6 +216,7 @@ func addBlock(s *crawl.Status, b *crawl.NodeBlock) {
 	s.Output.RecordsPerSecond += b.Output.RecordsPerSecond
 	addRing(&s.Ring, b)
 	s.Cluster.Health.Reasons = append(s.Cluster.Health.Reasons, b.Reasons...)
+	s.Fetch.Traps = append(s.Fetch.Traps, b.Traps...)
 	s.Throughput.BytesInPerSecond.Now += b.BytesInPerSecond
 	if b.Node.PagesPerSecond != nil {
 		s.Throughput.PagesPerSecond.Now += *b.Node.PagesPerSecond
