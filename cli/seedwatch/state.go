@@ -178,5 +178,5 @@ var advice = map[string]string{
 	"tls":             ": with --tls-verify record a bad certificate is recorded and the page fetched",
 	"timeout":         ": the server is too slow, or a firewall drops the packets",
 	"protocol":        ": is it a web server?",
-	"blocked_address": ": if that network is yours, allow it with --allow-net, such as --allow-net 127.0.0.0/8",
+	"blocked_address": ": if that network is yours, add --allow-net with it, such as --allow-net 127.0.0.0/8",
 }

@@ -67,20 +67,45 @@ func (r *Rules) Judge(at netip.AddrPort, snap *membership.Snapshot, seedPort fun
 	case own.listening[at], own.ports[at.Port()] && own.has(addr):
 		return fmt.Errorf("%s is where this node or a peer listens: the crawl never goes there", at)
 	case isSensitive(addr) && !r.opensSensitive(addr):
-		return fmt.Errorf("%s is link-local or a cloud's metadata service: only this node's own --allow-net could name it", addr)
+		return fmt.Errorf("%s is link-local or a cloud's metadata service: to crawl it %s", addr, add(sensitiveOf(addr)))
 	case own.has(addr) && !within(r.Allow, addr):
 		r.refused(addr, now)
-		return fmt.Errorf("%s is an address of this node or of a peer: only this node's own --allow-net could name it", addr)
+		return fmt.Errorf("%s is an address of this node or of a peer: to crawl it %s", addr, add(fetcher.Network(addr)))
 	}
 	if inner, ok := r.translated(addr); ok && !fetcher.IsPublic(inner) && (isSensitive(inner) || !within(r.Allow, inner)) {
-		return fmt.Errorf("%s is translated to %s, which is not public", addr, inner)
+		if isSensitive(inner) {
+			return fmt.Errorf("%s is translated to %s, which is link-local or a cloud's metadata service: "+
+				"the crawl never goes there that way", addr, inner)
+		}
+		return fmt.Errorf("%s is translated to %s, which is not public: to crawl it %s", addr, inner, add(fetcher.Network(inner)))
 	}
 	for _, p := range r.Ports {
 		if p.Has(at.Port(), func() bool { return seedPort(at.Port()) }) {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: %d is none of this node's --allow-ports", fetcher.ErrPort, at.Port())
+	all := ""
+	for _, p := range r.Ports {
+		all += p.String() + ","
+	}
+	return fmt.Errorf("%w: %d is none of this node's --allow-ports: to crawl it give --allow-ports %s%[2]d",
+		fetcher.ErrPort, at.Port(), all)
+}
+
+// add is what opens a network. Only a flag of this very node does; what the cluster has agreed on
+// does not.
+func add(network netip.Prefix) string {
+	return fmt.Sprintf("add --allow-net %v to this node's own flags", network)
+}
+
+// sensitiveOf is the sensitive network that has addr.
+func sensitiveOf(addr netip.Addr) netip.Prefix {
+	for _, p := range sensitive {
+		if p.Contains(addr) {
+			return p
+		}
+	}
+	return fetcher.Network(addr)
 }
 
 // denied reports whether --deny-net has addr, or what it is translated to.

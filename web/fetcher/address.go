@@ -53,6 +53,23 @@ func IsPublic(addr netip.Addr) bool {
 	return true
 }
 
+// local6 are the networks of IPv6 outside of global6 that people give their own machines.
+var local6 = prefixes("::1/128", "fc00::/7", "fe80::/10")
+
+// Network is what a person has to allow so that addr may be reached: the special-purpose network
+// that has it, or the address alone.
+func Network(addr netip.Addr) netip.Prefix {
+	addr = addr.Unmap().WithZone("")
+	for _, list := range [...][]netip.Prefix{notPublic4, notPublic6, local6} {
+		for _, p := range list {
+			if p.Contains(addr) {
+				return p
+			}
+		}
+	}
+	return netip.PrefixFrom(addr, addr.BitLen())
+}
+
 // checkAddr returns why at must not be connected to, or nil.
 func (f *Fetcher) checkAddr(at netip.AddrPort) error {
 	addr := at.Addr()
@@ -67,7 +84,7 @@ func (f *Fetcher) checkAddr(at netip.AddrPort) error {
 	if !addr.IsValid() {
 		return fmt.Errorf("no address to connect to")
 	}
-	return fmt.Errorf("%s is not a public address; use --allow-net to allow its network", addr)
+	return fmt.Errorf("%s is not a public address: to crawl it add --allow-net %v", addr, Network(addr))
 }
 
 // control checks the address that the operating system is about to connect to. It is the last check
