@@ -49,10 +49,15 @@ type NodeBlock struct {
 	// forgotten.
 	Lost int `json:"lost"`
 	// NoLease says that it may not fetch.
-	NoLease    bool             `json:"no_lease"`
+	NoLease bool `json:"no_lease"`
+	// Load is from what package node/status finds the bottleneck; nil: the node is of a release
+	// that only says Bottleneck, which this one still says for it.
+	Load       *NodeLoad        `json:"load,omitempty"`
 	Bottleneck BottleneckStatus `json:"bottleneck"`
-	Reasons    []HealthReason   `json:"reasons"` // problems of this node
-	Traps      []TrapStatus     `json:"traps,omitempty"`
+	// Peaks are the highest speeds of the whole cluster that this node has seen since it started.
+	Peaks   Peaks          `json:"peaks,omitzero"`
+	Reasons []HealthReason `json:"reasons"` // problems of this node
+	Traps   []TrapStatus   `json:"traps,omitempty"`
 	// Idle says that nothing is queued, leased, in an outbox, being moved, offline or paused here.
 	// Activity counts visits handed out and URLs queued. Two idle blocks of one boot with the same
 	// Activity prove that nothing happened in between.
@@ -67,6 +72,25 @@ type NodeBlock struct {
 	// Ranks is the histogram of the importance of the URLs that it holds (package node/ranking); empty:
 	// importance does not count.
 	Ranks []byte `json:"ranks,omitempty"`
+}
+
+// NodeLoad is how busy a node is with what a block does not tell elsewhere. Shares are from 0 to
+// 1 and over the last five seconds.
+type NodeLoad struct {
+	CPU        float64  `json:"cpu"`        // share of the processors that this process uses
+	Machine    float64  `json:"machine"`    // share that all processes use; 0: unknown
+	Processors int      `json:"processors"` // that this process may use
+	DiskWait   float64  `json:"disk_wait"`  // share of the time in which acknowledgements wait for the disk
+	Syncing    bool     `json:"syncing,omitempty"`
+	FetchOff   bool     `json:"fetch_off,omitempty"` // it fetches no page, its workers do
+	Lookups    int      `json:"lookups,omitempty"`   // host names that are being looked up
+	Short      []string `json:"short,omitempty"`     // of each volume with too little space: what it lacks, and the remedy
+}
+
+// Peaks are the highest speeds, per second.
+type Peaks struct {
+	Pages float64 `json:"pages"`
+	Bytes float64 `json:"bytes"`
 }
 
 // RevisitBlock is what a node says of revisits. Due times are durations, since clocks differ.

@@ -260,12 +260,12 @@ type ThroughputStatus struct {
 	BytesInTotal     int64 `json:"bytes_in_total"`
 }
 
-// Rate is a speed per second, over several windows.
+// Rate is a speed per second, over several windows. Now is 0 once the crawl has ended.
 type Rate struct {
 	Now   float64 `json:"now"`    // the last seconds
 	Avg1m float64 `json:"avg_1m"` // the last minute
 	Avg   float64 `json:"avg"`    // since the crawl began
-	Peak  float64 `json:"peak"`   // highest "now"
+	Peak  float64 `json:"peak"`   // highest of these that a member has seen
 }
 
 // FrontierStatus counts the URLs that wait.
@@ -464,7 +464,8 @@ type SinkStatus struct {
 }
 
 // NodeStatus is one node's block. A node that cannot be reached is shown with its last data;
-// unknown values are null.
+// unknown values are null. The rows agree with the totals: a silent node has no speed and no busy
+// fetcher, and what a former member held counts with its new holders.
 type NodeStatus struct {
 	ID                    NodeID          `json:"id"`
 	Name                  string          `json:"name"`
@@ -476,7 +477,7 @@ type NodeStatus struct {
 	PID                   *int            `json:"pid"`
 	UptimeSeconds         *float64        `json:"uptime_seconds"`
 	Partitions            PartitionCounts `json:"partitions"`
-	PagesTotal            *int64          `json:"pages_total"` // fetched by this node since it started
+	PagesTotal            *int64          `json:"pages_total"` // of the partitions that it holds
 	PagesPerSecond        *float64        `json:"pages_per_second"`
 	Queued                *int64          `json:"queued"`
 	Fetchers              FetcherCounts   `json:"fetchers"`

@@ -117,8 +117,8 @@ func (n *Node) watchUntil(ctx context.Context, tick, look <-chan time.Time) bool
 // lookAround adds the events that the status of this moment shows and that of a second ago did
 // not. It costs as much as a /status.
 func (n *Node) lookAround(o *status.Lookout, now time.Time) {
-	p := n.report.Picture(now, false)
-	for _, e := range o.Look(&p, status.Merge(p)) {
+	p, s := n.report.Look(now)
+	for _, e := range o.Look(&p, s) {
 		n.events.Add(e)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/node/resources"
+	"crawlnode/node/status"
 	"crawlnode/node/transfer"
 	"crawlnode/scheduler"
 )
@@ -33,8 +34,7 @@ func (r *Reporter) Block() *crawl.NodeBlock {
 	dead := r.Front.Dead().Bytes
 	b.Node.DeletingBytes = &dead
 	b.BytesInPerSecond = bytesIn
-	fetched := r.fetched.read()
-	b.Node.PagesTotal = &fetched.Pages
+	b.Node.PagesTotal, b.Peaks = &b.Counters.Pages, r.meter.Peaks()
 	r.describeEngine(b, m, moved)
 	d := r.DNS.Stats()
 	b.DNS = crawl.DNSStatus{Lookups: d.Lookups, Hits: d.Hits, NegativeHits: d.NegativeHits, StaleServed: d.StaleServed, Failures: d.Failures}
@@ -58,7 +58,9 @@ func (r *Reporter) Block() *crawl.NodeBlock {
 	if why := r.PausedReason(b.NoLease); why != "" {
 		b.Node.PausedReason = &why
 	}
-	b.Bottleneck = r.bottleneck(b)
+	b.Load = r.load()
+	strain := status.StrainOf(b, r.Documents.Current().Doc.Settings.Revisits())
+	b.Bottleneck = status.BottleneckOf(&strain)
 	b.WhyNotIdle, b.Activity = r.Node.WhyNotIdle(), r.Node.Activity()
 	b.Idle = b.WhyNotIdle == ""
 	return b
@@ -81,10 +83,9 @@ func (r *Reporter) describeEngine(b *crawl.NodeBlock, m transfer.Figures, moved 
 		if b.Handoff.Active {
 			b.Handoff.BytesPerSecond = moved
 		}
-		c := d.Counts()
-		b.Hosts, b.Stalled = hostCounts(c), d.Stalled()
-		b.InFlight = int64(d.Busy())
-		busy = min(r.fetching(d), most)
+		open := d.Busy()
+		b.Hosts, b.Stalled, b.InFlight = hostCounts(d.Counts(), open), d.Stalled(), int64(open)
+		busy = min(r.fetching(open), most)
 	}
 	b.Node.Partitions = crawl.PartitionCounts{Held: &m.Held, Replica: &m.Replicas}
 	b.Node.Fetchers = crawl.FetcherCounts{Busy: &busy, Max: &most}
@@ -111,9 +112,11 @@ func (r *Reporter) describeMoves(b *crawl.NodeBlock, m transfer.Figures) {
 // block is sent every second.
 const maxStuckTold = 20
 
-// hostCounts are the scheduler's counts in the words of the status.
-func hostCounts(c scheduler.Counts) crawl.HostCounts {
-	return crawl.HostCounts{InFlight: int64(c.InFlight), Ready: int64(c.Ready), Waiting: int64(c.Waiting), Backoff: int64(c.Backoff), Frozen: int64(c.Frozen), OverShare: int64(c.OverShare)}
+// hostCounts are the scheduler's counts in the words of the status. A host has one visit at a
+// time, so the hosts in flight are the open visits: the two are read once, and are the same
+// figure everywhere.
+func hostCounts(c scheduler.Counts, open int) crawl.HostCounts {
+	return crawl.HostCounts{InFlight: int64(open), Ready: int64(c.Ready), Waiting: int64(c.Waiting), Backoff: int64(c.Backoff), Frozen: int64(c.Frozen), OverShare: int64(c.OverShare)}
 }
 
 // leaseShown bounds the lease in /status. Only a node that needs no other's grant has a longer one.

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"crawlnode/node/breadth"
-	"crawlnode/node/dispatch"
 )
 
-// fetching counts the visits of this node's own fetchers: what workers fetch takes none.
-func (r *Reporter) fetching(d *dispatch.Dispatcher) int { return max(d.Busy()-r.Leased().Open, 0) }
+// fetching counts the visits, of all open ones, of this node's own fetchers: what workers fetch
+// takes none.
+func (r *Reporter) fetching(open int) int { return max(open-r.Leased().Open, 0) }
 
 // dueWithin is how far ahead a host's turn makes a node busy: two looks, which come each second, and late in an idle process.
 const dueWithin = 2500 * time.Millisecond
@@ -23,7 +23,7 @@ func (r *Reporter) Busy(now time.Time) bool {
 // Load is what the number of fetchers follows.
 func (r *Reporter) Load() (l breadth.Load) {
 	if d, _ := r.Node.Engine(); d != nil {
-		l.Busy, l.Ready = r.fetching(d), int64(d.Counts().Ready)
+		l.Busy, l.Ready = r.fetching(d.Busy()), int64(d.Counts().Ready)
 	}
 	cpu, machine, _ := r.meter.Strain()
 	l.CPU, l.Machine = cpu/float64(runtime.GOMAXPROCS(0)), machine

@@ -5,7 +5,7 @@
 //	block.go       the block: figures of this node
 //	picture.go     what a status document is made of: the own block and the others' last ones
 //	reasons.go     what an operator should look at on this node; why it fetches nothing
-//	bottleneck.go  what holds this node back
+//	load.go        how busy it is: from what its bottleneck is found
 //	totals.go      counters of this process, and the totals of which speeds are made
 //	metrics.go     the Prometheus sample
 //

@@ -84,11 +84,13 @@ func (r *Reporter) Metrics() metrics.Sample {
 		s.PeerCalls[method], s.PeerBytes[method] = t.Calls, t.Bytes
 	}
 	if d, moves := r.Node.Engine(); d != nil {
-		m, f, h := moves.Status(), transfer.FiguresOf(moves, r.Front), d.Counts()
-		s.InFlight = int64(d.Busy())
+		m, f, open := moves.Status(), transfer.FiguresOf(moves, r.Front), d.Busy()
+		h := hostCounts(d.Counts(), open)
+		s.InFlight = int64(open)
 		s.Fetchers = min(s.InFlight, s.FetchersMax)
 		s.Partitions, s.Moving = metrics.Counts{"held": int64(f.Held), "replica": int64(f.Replicas)}, int64(m.Moving)
-		s.Hosts = metrics.Counts{"in_flight": int64(h.InFlight), "ready": int64(h.Ready), "waiting": int64(h.Waiting), "backoff": int64(h.Backoff), "frozen": int64(h.Frozen), "over_share": int64(h.OverShare)}
+		s.Hosts = metrics.Counts{"in_flight": h.InFlight, "ready": h.Ready, "waiting": h.Waiting,
+			"backoff": h.Backoff, "frozen": h.Frozen, "over_share": h.OverShare}
 		s.HandoffBytes = moves.BytesMoved()
 	}
 	return s

@@ -11,7 +11,19 @@ import (
 // Status makes the status document from what this node knows: its own block and the last ones of
 // the others; nodeOnly: from its own block alone.
 func (r *Reporter) Status(nodeOnly bool) *crawl.Status {
-	return status.Merge(r.Picture(time.Now(), nodeOnly))
+	if nodeOnly {
+		return status.Merge(r.Picture(time.Now(), true))
+	}
+	_, s := r.Look(time.Now())
+	return s
+}
+
+// Look is Status of the whole cluster, with what it was made from.
+func (r *Reporter) Look(now time.Time) (status.Picture, *crawl.Status) {
+	p := r.Picture(now, false)
+	s := status.Merge(p)
+	r.onsets.Note(&p, s)
+	return p, s
 }
 
 // Crawl shows the crawl's settings that this node has now, and the state that Status shows.
@@ -29,7 +41,8 @@ func (r *Reporter) Picture(now time.Time, nodeOnly bool) status.Picture {
 	snap := r.Members.Snapshot()
 	p := status.Picture{Now: now, Self: r.ID, Name: r.Name, Version: r.Version, Protocol: r.Protocol, Cluster: r.Config.ClusterName,
 		Joined: r.joined(), Drains: r.Node.Draining(), Doc: r.Documents.Current().Doc,
-		Total: r.Config.Partitions, Factor: r.Config.Replication, Change: r.Changes.Last(), Rates: r.meter.Cluster(), Alone: nodeOnly}
+		Total: r.Config.Partitions, Factor: r.Config.Replication, Change: r.Changes.Last(), Rates: r.meter.Cluster(), Alone: nodeOnly,
+		Began: r.onsets.Began()}
 	p.Minority = p.Joined && snap.Minority
 	p.MinoritySince = r.Changes.PausedSince(p.Minority, now)
 	p.Since = r.Started
@@ -39,6 +52,9 @@ func (r *Reporter) Picture(now time.Time, nodeOnly bool) status.Picture {
 	if v := snap.View; v != nil {
 		p.View, p.Total, p.Factor = v.Number, v.Cluster.Partitions, v.Cluster.Replication
 		p.Digest = snap.Table.Digest()
+	}
+	if nodeOnly {
+		p.Rates = r.meter.Alone()
 	}
 	p.Nodes = []status.Node{{Block: *r.Block(), Held: r.Node.Held(), Heard: true, State: r.ownState(), Counts: true}}
 	all := append(p.Nodes, r.othersPictured(snap, now)...)

@@ -112,6 +112,7 @@ type Options struct {
 type Reporter struct {
 	Options
 	meter   status.Meter
+	onsets  status.Onsets
 	fetched fetchCounters
 }
 

@@ -60,14 +60,17 @@ func (r *Reporter) Observe(o *crawl.Outcome) { r.fetched.observe(o) }
 
 // SampleTotals measures speeds; node calls it once a second.
 func (r *Reporter) SampleTotals() {
-	own := r.Front.Totals()
-	all := own
-	reports, counted := r.Peers.All(), r.Node.Held()
+	now := time.Now()
+	all, others := r.Front.Totals(), status.Speeds{}
+	reports := r.Peers.All()
 	for _, m := range r.Node.Others() {
 		if other, ok := reports[m.ID]; ok {
 			all.Plus(&other.Block.Counters)
-			for i := range min(len(other.Held), len(counted)) {
-				counted[i] |= other.Held[i]
+			if now.Sub(other.Heard) < status.StaleAfter {
+				others.Bytes += other.Block.BytesInPerSecond
+				if rate := other.Block.Node.PagesPerSecond; rate != nil {
+					others.Pages += *rate
+				}
 			}
 		}
 	}
@@ -77,7 +80,8 @@ func (r *Reporter) SampleTotals() {
 		moved = moves.BytesMoved()
 	}
 	cpu, busy, everybody := r.Processors()
-	r.meter.Sample(time.Now(), status.Totals{Pages: fetched.Pages, Bytes: fetched.Bytes, AllPages: all.Pages, AllBytes: all.Bytes,
-		Moved: moved, Written: w.Written, Records: w.Records,
-		CPU: cpu, BusyTicks: busy, AllTicks: everybody, DiskWait: r.Front.Waited().Microseconds(), Partial: crawl.CountBits(counted) < r.Node.Partitions()})
+	running := r.Documents.Current().Doc.RunningFor(now)
+	r.meter.Sample(now, status.Totals{Pages: fetched.Pages, Bytes: fetched.Bytes, Moved: moved,
+		Written: w.Written, Records: w.Records, Others: others, Average: status.AverageOf(&all, running),
+		CPU: cpu, BusyTicks: busy, AllTicks: everybody, DiskWait: r.Front.Waited().Microseconds()})
 }

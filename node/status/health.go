@@ -98,7 +98,7 @@ func clusterReasons(s *crawl.Status, p *Picture) []crawl.HealthReason {
 		}
 	}
 	if n := s.Ring.Offline; n > 0 {
-		add(crawl.ReasonOffline, p.silentSince(), "%d partitions are offline, because no usable copy is reachable: %s (their URLs are then lost)", n, whatToStart(p))
+		add(crawl.ReasonOffline, p.began(crawl.ReasonOffline, p.silentSince()), "%d partitions are offline, because no usable copy is reachable: %s (their URLs are then lost)", n, whatToStart(p))
 	}
 	if r, ok := unservedReason(s, p); ok {
 		rs = append(rs, r)
@@ -108,7 +108,8 @@ func clusterReasons(s *crawl.Status, p *Picture) []crawl.HealthReason {
 		if c := r.SingleCopy; c.Partitions > 0 {
 			single = fmt.Sprintf("; %d have one copy only, the longest for %.0f s", c.Partitions, c.Seconds)
 		}
-		add(crawl.ReasonUnderReplicated, p.Since, "%d partitions have too few copies%s (repair: %d of %d done): the loss of one more node could lose their URLs",
+		add(crawl.ReasonUnderReplicated, p.began(crawl.ReasonUnderReplicated, p.silentSince()),
+			"%d partitions have too few copies%s (repair: %d of %d done): the loss of one more node could lose their URLs",
 			r.UnderReplicated, single, r.Repair.PartitionsDone, r.Repair.PartitionsTotal)
 	}
 	if stuck := s.Ring.Handoff.Stuck; len(stuck) > 0 {
@@ -116,7 +117,7 @@ func clusterReasons(s *crawl.Status, p *Picture) []crawl.HealthReason {
 		add(crawl.ReasonPartitionsStuck, f.Since, "%d partitions are stuck, for the longest time %d (from %q to %q): %s", len(stuck), f.Partition, f.From, f.To, f.Reason)
 	}
 	if lost := lostBy(p); lost > 0 {
-		add(crawl.ReasonPartitionsLost, p.Since, "%d partitions were recreated empty, because the only node with their content was forgotten: add their seeds again", lost)
+		add(crawl.ReasonPartitionsLost, p.began(crawl.ReasonPartitionsLost, p.Now), "%d partitions were recreated empty, because the only node with their content was forgotten: add their seeds again", lost)
 	}
 	return rs
 }
@@ -129,7 +130,7 @@ func unservedReason(s *crawl.Status, p *Picture) (crawl.HealthReason, bool) {
 	if p.Alone || p.Minority || missing <= 0 {
 		return crawl.HealthReason{}, false
 	}
-	silent, since := p.silent(), p.silentSince()
+	silent, since := p.silent(), p.began(crawl.ReasonTakingOver, p.silentSince())
 	soon := p.Now.Sub(since) < takeOverPatience
 	reason := crawl.HealthReason{Code: crawl.ReasonTakingOver, Since: since.UTC()}
 	switch {
@@ -140,7 +141,10 @@ func unservedReason(s *crawl.Status, p *Picture) (crawl.HealthReason, bool) {
 	case soon && len(silent) > 0:
 		reason.Message = fmt.Sprintf("%d of %d partitions are not served; they will be taken over if their members stay silent: %s", missing, r.Partitions, strings.Join(silent, ", "))
 	case soon:
-		reason.Message = fmt.Sprintf("%d of %d partitions are not served for a moment after a change of members", missing, r.Partitions)
+		reason.Message = fmt.Sprintf("%d of %d partitions are not served at the moment", missing, r.Partitions)
+		if p.Now.Sub(p.Since) < takeOverPatience {
+			reason.Message += ", just after a change of members"
+		}
 	default:
 		reason.Code = crawl.ReasonUnserved
 		reason.Message = fmt.Sprintf("%d of %d partitions are not served: %s", missing, r.Partitions, whatToStart(p))
@@ -195,14 +199,17 @@ func (p *Picture) silent() []string {
 	return names
 }
 
-// silentSince is the last report of the member that fell silent last; without one, the time of the
-// last change of members.
+// silentSince is when the first report is missing of the member that fell silent last; now, if
+// every member reports.
 func (p *Picture) silentSince() time.Time {
-	since := p.Since
+	var since time.Time
 	for i := range p.Nodes {
 		if n := &p.Nodes[i]; n.Counts && n.Heard && !n.live() {
-			since = crawl.Latest(since, p.Now.Add(-n.Age))
+			since = crawl.Latest(since, p.Now.Add(reportEvery-n.Age))
 		}
+	}
+	if since.IsZero() || since.After(p.Now) {
+		return p.Now
 	}
 	return since
 }

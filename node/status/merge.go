@@ -35,6 +35,9 @@ type Picture struct {
 	MinoritySince time.Time
 	// Waits says that the crawl waits until a known page is due (Waiting).
 	Waits bool
+	// Began is when the answering node first saw each trouble of the cluster that it sees since
+	// without a break (Onsets).
+	Began map[string]time.Time
 }
 
 // Node is one node's last block with its state by gossip and the view.
@@ -60,10 +63,11 @@ type Departure struct {
 // Rates are the cluster's speeds, as this node sees them.
 type Rates struct{ Pages, Bytes crawl.Rate }
 
-// How long a member may be silent. Each reports every second.
+// How long a member may be silent.
 const (
+	reportEvery  = time.Second // each reports so often
 	suspectAfter = 2 * time.Second
-	staleAfter   = 3 * time.Second // its last block is too old for its current work
+	StaleAfter   = 3 * time.Second // its last block is too old for its current work
 )
 
 // DeriveState computes the state that people see from gossip's state: a silent member is suspect,
@@ -83,7 +87,7 @@ func (n *Node) DeriveState(gone Departure) {
 // live reports whether a node's current work is known. The queue of a failed node still counts, its
 // fetches and partitions do not.
 func (n *Node) live() bool {
-	return n.Heard && n.Age < staleAfter && n.State != crawl.NodeFailed && n.State != crawl.NodeLeft
+	return n.Heard && n.Age < StaleAfter && n.State != crawl.NodeFailed && n.State != crawl.NodeLeft
 }
 
 // title is the name of a node for people.
@@ -125,13 +129,13 @@ func Merge(p Picture) *crawl.Status {
 	}
 	fillRing(s, &p, lost)
 	fillCrawl(s, &p)
-	fillRates(s, &p)
+	fillRates(s, &p, &sum)
 	fillFreshness(s, &p, &sum)
 	fillIndex(s, &p)
 	fillWorkers(s, &p)
 	fillRender(s, &p)
 	fillCluster(s, &p)
-	s.Bottleneck = worstBottleneck(s, &p)
+	s.Bottleneck = bottleneckOf(s, &p)
 	fillEnd(s, &p)
 	slices.SortStableFunc(s.Fetch.Traps, func(a, b crawl.TrapStatus) int {
 		return cmp.Compare(b.Pages, a.Pages)
@@ -139,16 +143,28 @@ func Merge(p Picture) *crawl.Status {
 	return s
 }
 
+// nodeStatus is the row of a node. The rows agree with the totals: a silent node fetches nothing,
+// and what a former member held and had queued counts where it is now. The rest of a node that
+// cannot be reached is its last report, with its age.
 func nodeStatus(n *Node) crawl.NodeStatus {
 	st := n.Block.Node
 	st.State = n.State
-	if n.Heard {
-		age := n.Age.Seconds()
-		st.AgeSeconds = &age
-		if said := st.LeaseRemainingSeconds; said != nil { // part of it has passed since
-			left := max(*said-age, 0)
-			st.LeaseRemainingSeconds = &left
-		}
+	if !n.Heard {
+		return st
+	}
+	age := n.Age.Seconds()
+	st.AgeSeconds = &age
+	if said := st.LeaseRemainingSeconds; said != nil { // part of it has passed since
+		left := max(*said-age, 0)
+		st.LeaseRemainingSeconds = &left
+	}
+	st.PagesTotal = &n.Block.Counters.Pages // a node of an earlier release counts since its start
+	if !n.Counts || !n.live() {
+		st.PagesPerSecond, st.Fetchers.Busy = new(0.0), new(0)
+	}
+	if !n.Counts {
+		st.Queued, st.PagesTotal = new(int64(0)), new(int64(0))
+		st.Partitions = crawl.PartitionCounts{Held: new(0), Replica: new(0)}
 	}
 	return st
 }
@@ -284,34 +300,151 @@ func fillCrawl(s *crawl.Status, p *Picture) {
 	}
 }
 
-func fillRates(s *crawl.Status, p *Picture) {
-	t := &s.Throughput
-	sec := p.Doc.RunningFor(p.Now).Seconds()
-	if sec > 0 {
-		t.PagesPerSecond.Avg = float64(t.PagesTotal) / sec
-		t.BytesInPerSecond.Avg = float64(t.BytesInTotal) / sec
+// shortest is the running time from which an average is a speed: before, it is that of an instant.
+const shortest = time.Second
+
+// AverageOf is the speed since the crawl began, of the counters of all members.
+func AverageOf(c *crawl.Counters, running time.Duration) Speeds {
+	if running <= 0 {
+		return Speeds{}
 	}
-	t.PagesPerSecond.Avg1m, t.PagesPerSecond.Peak = p.Rates.Pages.Avg1m, max(p.Rates.Pages.Peak, t.PagesPerSecond.Now)
-	t.BytesInPerSecond.Avg1m, t.BytesInPerSecond.Peak = p.Rates.Bytes.Avg1m, max(p.Rates.Bytes.Peak, t.BytesInPerSecond.Now)
+	sec := max(running, shortest).Seconds()
+	return Speeds{float64(c.Pages) / sec, float64(c.Bytes) / sec}
 }
 
-// worstBottleneck takes the sentence of the node with most queued URLs. Nothing holds back a crawl
-// that has ended, although a limit or an order leaves URLs in the queues.
-func worstBottleneck(s *crawl.Status, p *Picture) crawl.BottleneckStatus {
-	best, most := crawl.BottleneckStatus{Cause: crawl.BottleneckNone, Message: "nothing is queued"}, int64(0)
-	if q := s.Frontier.Queued; s.Crawl.State == crawl.CrawlFinished && q > 0 {
-		return crawl.BottleneckStatus{Cause: crawl.BottleneckNone, Message: fmt.Sprintf("%s; %d URLs are still queued", s.Crawl.Message, q)}
-	}
-	if s.Crawl.State == crawl.CrawlWaiting {
-		best = crawl.BottleneckStatus{Cause: crawl.BottleneckNothingDue, Message: s.Crawl.Message + ": " + moreDue}
-	}
+// fillRates fills the speeds; now are the sums of the nodes' own. A speed was reached if it is
+// the one now, a mean, or one that any member has seen: the peak is the highest of them. So it is
+// never below an average of pages that were fetched before this node started.
+func fillRates(s *crawl.Status, p *Picture, sum *crawl.Counters) {
+	peaks := crawl.Peaks{Pages: p.Rates.Pages.Peak, Bytes: p.Rates.Bytes.Peak}
 	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		if q := n.Block.Counters.QueuedTotal(); n.Counts && q > most && n.Block.Bottleneck.Cause != "" {
-			best, most = n.Block.Bottleneck, q
+		if n := &p.Nodes[i]; n.Heard && !p.Alone {
+			peaks.Pages = max(peaks.Pages, n.Block.Peaks.Pages)
+			peaks.Bytes = max(peaks.Bytes, n.Block.Peaks.Bytes)
 		}
 	}
-	return best
+	avg, t := AverageOf(sum, p.Doc.RunningFor(p.Now)), &s.Throughput
+	fill := func(r *crawl.Rate, seen crawl.Rate, avg, peak float64) {
+		r.Avg, r.Avg1m = avg, seen.Avg1m
+		r.Peak = max(peak, r.Now, r.Avg1m, r.Avg)
+	}
+	fill(&t.PagesPerSecond, p.Rates.Pages, avg.Pages, peaks.Pages)
+	fill(&t.BytesInPerSecond, p.Rates.Bytes, avg.Bytes, peaks.Bytes)
+	if s.Crawl.State == crawl.CrawlFinished || s.Crawl.State == crawl.CrawlIdle {
+		stand(s)
+	}
+}
+
+// stand sets the speeds of a crawl that does not run to 0: "now" covers some seconds, and would
+// tell of the time before.
+func stand(s *crawl.Status) {
+	s.Throughput.PagesPerSecond.Now, s.Throughput.BytesInPerSecond.Now = 0, 0
+	s.Output.WARCBytesPerSecond, s.Output.RecordsPerSecond = 0, 0
+	for i := range s.Nodes {
+		if s.Nodes[i].PagesPerSecond != nil {
+			s.Nodes[i].PagesPerSecond = new(0.0)
+		}
+	}
+}
+
+// strain is what the cluster as a whole waits for: the sums of its running members.
+func (p *Picture) strain(s *crawl.Status) Strain {
+	all := Strain{Queued: s.Frontier.Queued, InFlight: s.Frontier.InFlight, Hosts: s.Frontier.Hosts,
+		Revisits: p.Doc.Settings.Revisits(), Due: s.Freshness.Due}
+	for i := range p.Nodes {
+		if n := &p.Nodes[i]; n.Counts && n.live() {
+			one := StrainOf(&n.Block, false)
+			all.Busy += one.Busy
+			all.Fetchers += one.Fetchers
+		}
+	}
+	return all
+}
+
+// bottleneckOf is the main limit of the whole cluster: that of the members with most queued URLs.
+// Its figures are those of the rest of the document: sums where each member has a part, and else
+// of one member, which is named.
+func bottleneckOf(s *crawl.Status, p *Picture) crawl.BottleneckStatus {
+	q, none := s.Frontier.Queued, func(format string, args ...any) crawl.BottleneckStatus {
+		return crawl.BottleneckStatus{Cause: crawl.BottleneckNone, Message: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case s.Crawl.State == crawl.CrawlFinished && q > 0:
+		return none("%s; %s still queued", s.Crawl.Message, are(q, "URL", "URLs"))
+	case s.Crawl.State == crawl.CrawlFinished:
+		return none("%s; nothing is queued", s.Crawl.Message)
+	case s.Crawl.State == crawl.CrawlPaused && q > 0:
+		return none("no fetching although %s queued: %s", are(q, "URL", "URLs"), s.Crawl.Message)
+	case s.Crawl.State == crawl.CrawlWaiting:
+		return crawl.BottleneckStatus{Cause: crawl.BottleneckNothingDue, Message: s.Crawl.Message + ": " + moreDue}
+	}
+	limit, of := p.limits()
+	if limit == nil {
+		return none("nothing is queued")
+	}
+	all := p.strain(s)
+	switch {
+	case limit.Cause == crawl.BottleneckPoliteness && all.Hosts.Waiting+all.Hosts.InFlight > 0:
+		limit.Message = waitingText(&all.Hosts) + ": more hosts or a smaller --delay would help"
+	case limit.Cause == crawl.BottleneckPoliteness, limit.Cause == crawl.BottleneckNothingDue,
+		limit.Cause == crawl.BottleneckNone && of.Block.Node.PausedReason == nil:
+		if one := BottleneckOf(&all); one.Cause == limit.Cause {
+			limit.Message = one.Message
+		}
+	case p.members() > 1: // a node in trouble or short of something
+		limit.Message = of.title() + ": " + limit.Message
+	}
+	return *limit
+}
+
+// members counts the nodes whose counters belong to the totals.
+func (p *Picture) members() (n int) {
+	for i := range p.Nodes {
+		if p.Nodes[i].Counts {
+			n++
+		}
+	}
+	return n
+}
+
+// limits finds the cause that holds back most of the queued URLs, and of the running members that
+// have it the one with most of them; nil: no member runs. Its sentence is that member's.
+func (p *Picture) limits() (limit *crawl.BottleneckStatus, of *Node) {
+	found, queued := map[string]crawl.BottleneckStatus{}, map[string]int64{}
+	worst, most := map[string]*Node{}, map[string]int64{}
+	var causes []string // in the order of the nodes, so that equals do not alternate
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if !n.Counts || !n.live() {
+			continue
+		}
+		b := n.Block.Bottleneck
+		if n.Block.Load != nil {
+			strain := StrainOf(&n.Block, p.Doc.Settings.Revisits())
+			b = BottleneckOf(&strain)
+		}
+		q := n.Block.Counters.QueuedTotal()
+		if b.Cause == "" {
+			continue
+		}
+		if worst[b.Cause] == nil {
+			causes = append(causes, b.Cause)
+		}
+		if queued[b.Cause] += q; worst[b.Cause] == nil || q > most[b.Cause] {
+			found[b.Cause], worst[b.Cause], most[b.Cause] = b, n, q
+		}
+	}
+	if len(causes) == 0 {
+		return nil, nil
+	}
+	cause := causes[0]
+	for _, c := range causes[1:] {
+		if queued[c] > queued[cause] {
+			cause = c
+		}
+	}
+	b := found[cause]
+	return &b, worst[cause]
 }
 
 // addSinks adds a node's sinks to those of the others, by their names.

@@ -220,6 +220,9 @@ func TestConverged(t *testing.T) {
 		{"finished", func(p *Picture) { p.Doc.State, p.Doc.Reason = crawl.CrawlFinished, crawl.FinishMaxPages }, true, crawl.ClusterFinished, crawl.HealthOK},
 	} {
 		p := clusterOf(memberOf("a", 10), memberOf("b", 6))
+		if c.level == crawl.HealthCritical { // it has been so for long
+			p.Began = map[string]time.Time{crawl.ReasonTakingOver: noon.Add(-takeOverPatience)}
+		}
 		c.change(&p)
 		s := Merge(p)
 		if s.Ring.Converged != c.want || s.Cluster.State != c.state || s.Cluster.Health.Level != c.level {

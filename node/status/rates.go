@@ -14,7 +14,7 @@ const rateSpan = 60
 const rateNow = 5
 
 // rate turns a rising total, sampled once a second, into speeds. A total that falls and returns
-// within rateSpan samples counts as a pause: while partitions are taken over, no node reports them.
+// within rateSpan samples counts as a pause.
 type rate struct {
 	ring  [rateSpan]int64 // increments
 	times [rateSpan]time.Duration
@@ -22,7 +22,6 @@ type rate struct {
 	last  int64
 	at    time.Time
 	low   int // samples below last
-	peak  float64
 }
 
 func (r *rate) sample(total int64, at time.Time) {
@@ -30,7 +29,6 @@ func (r *rate) sample(total int64, at time.Time) {
 		i := r.n % rateSpan
 		r.ring[i], r.times[i] = max(total-r.last, 0), at.Sub(r.at)
 		r.n++
-		r.peak = max(r.peak, r.over(rateNow))
 	}
 	if r.at = at; total < r.last && r.low < rateSpan {
 		r.low++
@@ -56,30 +54,67 @@ func (r *rate) over(k int) float64 {
 	return float64(sum) / span.Seconds()
 }
 
-func (r *rate) read() crawl.Rate {
-	return crawl.Rate{Now: r.over(rateNow), Avg1m: r.over(rateSpan), Peak: r.peak}
+// speed remembers a speed that is known at each sample: its mean over the last minute, and its
+// peak.
+type speed struct {
+	ring  [rateSpan]float64
+	times [rateSpan]time.Duration
+	n     int
+	at    time.Time
+	peak  float64
+}
+
+// sample adds the speed now. average is that of the whole crawl, which was reached at some time:
+// so it is no more than the peak, although this process may not have run then.
+func (s *speed) sample(now, average float64, at time.Time) {
+	if !s.at.IsZero() {
+		i := s.n % rateSpan
+		s.ring[i], s.times[i] = now, at.Sub(s.at)
+		s.n++
+	}
+	s.at, s.peak = at, max(s.peak, now, average)
+}
+
+func (s *speed) read() crawl.Rate {
+	var sum, span float64
+	for i := range min(s.n, rateSpan) {
+		sec := s.times[i].Seconds()
+		sum, span = sum+s.ring[i]*sec, span+sec
+	}
+	r := crawl.Rate{Peak: s.peak}
+	if s.n > 0 {
+		r.Now = s.ring[(s.n-1)%rateSpan]
+	}
+	if span > 0 {
+		r.Avg1m = sum / span
+	}
+	return r
 }
 
 // Meter samples this node's and the cluster's Totals once a second.
 type Meter struct {
 	mu                 sync.Mutex // guards the rest
 	pages, bytes       rate       // of this node's own fetches
-	allPages, allBytes rate       // of all members, from their last blocks
+	allPages, allBytes speed      // of all members: the sum of what each says of itself
 	moved              rate       // bytes of partitions sent and received
 	written, records   rate       // bytes and captures written to this node's archive
 	cpu                rate       // processor microseconds of this process
 	busyTicks          rate       // of all processors, by all processes
 	allTicks           rate
 	diskWait           rate // microseconds in which acknowledgements waited for the disk
-	unsummed           int  // seconds in which the cluster's Totals were not known yet
 }
 
-// Totals are the input of a Meter.
+// Totals are the input of a Meter. The speed of the cluster is the sum of its members' own, and not
+// made from the cluster's totals: these fall and leap while partitions change hands.
 type Totals struct {
-	Pages, Bytes, AllPages, AllBytes, Moved, Written, Records int64
-	CPU, BusyTicks, AllTicks, DiskWait                        int64
-	Partial                                                   bool // AllPages and AllBytes lack some partitions
+	Pages, Bytes, Moved, Written, Records int64
+	CPU, BusyTicks, AllTicks, DiskWait    int64
+	Others                                Speeds // of the other members
+	Average                               Speeds // of the whole crawl since it began
 }
+
+// Speeds are pages and bytes per second.
+type Speeds struct{ Pages, Bytes float64 }
 
 // Sample adds the totals of one moment, once a second.
 func (m *Meter) Sample(at time.Time, t Totals) {
@@ -87,7 +122,8 @@ func (m *Meter) Sample(at time.Time, t Totals) {
 	defer m.mu.Unlock()
 	m.pages.sample(t.Pages, at)
 	m.bytes.sample(t.Bytes, at)
-	m.sampleClusterLocked(at, &t)
+	m.allPages.sample(m.pages.over(rateNow)+t.Others.Pages, t.Average.Pages, at)
+	m.allBytes.sample(m.bytes.over(rateNow)+t.Others.Bytes, t.Average.Bytes, at)
 	m.moved.sample(t.Moved, at)
 	m.written.sample(t.Written, at)
 	m.records.sample(t.Records, at)
@@ -95,18 +131,6 @@ func (m *Meter) Sample(at time.Time, t Totals) {
 	m.busyTicks.sample(t.BusyTicks, at)
 	m.allTicks.sample(t.AllTicks, at)
 	m.diskWait.sample(t.DiskWait, at)
-}
-
-// sampleClusterLocked starts when every partition's counters are there, or should be. After a
-// restart they arrive within seconds, with the other members' first blocks and with partitions that
-// are taken over; pages fetched long ago must not count as speed.
-func (m *Meter) sampleClusterLocked(at time.Time, t *Totals) {
-	if m.allPages.at.IsZero() && t.Partial && m.unsummed < rateSpan {
-		m.unsummed++
-		return
-	}
-	m.allPages.sample(t.AllPages, at)
-	m.allBytes.sample(t.AllBytes, at)
 }
 
 // Strain is the number of processors that this process uses, the share of all processors in use by
@@ -135,9 +159,25 @@ func (m *Meter) Own() (pages, bytes, moved float64) {
 	return m.pages.over(rateNow), m.bytes.over(rateNow), m.moved.over(rateNow)
 }
 
+// Alone is the speeds of this node, as Cluster is that of all.
+func (m *Meter) Alone() Rates {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return Rates{
+		Pages: crawl.Rate{Now: m.pages.over(rateNow), Avg1m: m.pages.over(rateSpan)},
+		Bytes: crawl.Rate{Now: m.bytes.over(rateNow), Avg1m: m.bytes.over(rateSpan)}}
+}
+
 // Cluster is the speeds of all members together.
 func (m *Meter) Cluster() Rates {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return Rates{Pages: m.allPages.read(), Bytes: m.allBytes.read()}
+}
+
+// Peaks are the highest speeds of all members together.
+func (m *Meter) Peaks() crawl.Peaks {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return crawl.Peaks{Pages: m.allPages.peak, Bytes: m.allBytes.peak}
 }

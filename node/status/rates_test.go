@@ -21,85 +21,106 @@ func TestMeterStrain(t *testing.T) {
 	}
 }
 
-func TestRates(t *testing.T) {
+func TestRate(t *testing.T) {
 	t.Parallel()
 	var r rate
-	if got := r.read(); got != (crawl.Rate{}) {
-		t.Errorf("of nothing: %+v", got)
-	}
 	at := noon
 	step := func(total int64) { r.sample(total, at); at = at.Add(time.Second) }
-	step(1000) // earlier totals do not count
-	if got := r.read(); got != (crawl.Rate{}) {
-		t.Errorf("of one sample: %+v", got)
+	says := func(when string, now, minute float64) {
+		t.Helper()
+		if a, b := r.over(rateNow), r.over(rateSpan); a != now || b != minute {
+			t.Errorf("%s: %v now and %v in the last minute, want %v and %v", when, a, b, now, minute)
+		}
 	}
+	says("of nothing", 0, 0)
+	step(1000) // earlier totals do not count
+	says("of one sample", 0, 0)
 	for i := range 10 {
 		step(1000 + int64(i+1)*50)
 	}
-	if got := r.read(); got.Now != 50 || got.Avg1m != 50 || got.Peak != 50 {
-		t.Errorf("steady: %+v", got)
-	}
+	says("steady", 50, 50)
 	for range 5 {
 		step(1500)
 	}
-	if got := r.read(); got.Now != 0 || got.Avg1m < 33 || got.Avg1m > 34 || got.Peak != 50 {
-		t.Errorf("after a pause: %+v", got)
-	}
-	step(100) // no node reports some partitions while they are taken over
+	says("after a pause", 0, 500.0/15)
+	step(100) // a total that falls
 	step(130)
-	if got := r.read(); got.Now != 0 {
-		t.Errorf("after a fall: %+v", got)
-	}
+	says("after a fall", 0, 500.0/17)
 	step(1510)
-	if got := r.read(); got.Now != 2 || got.Peak != 50 {
-		t.Errorf("after a fall and its end: %+v", got)
-	}
+	says("after a fall and its end", 2, 510.0/18)
 	// A total that does not return within a minute is lost, and the rest counts.
 	for i := range 200 {
 		step(130 + int64(i+1)*10)
 	}
-	if got := r.read(); got.Avg1m != 10 || got.Now != 10 || got.Peak != 50 {
-		t.Errorf("after more than its memory: %+v", got)
-	}
+	says("after more than its memory", 10, 10)
 	r.sample(9999, at.Add(-time.Second)) // no time has passed
-	if got := r.read(); got.Now < 0 {
-		t.Errorf("%+v", got)
+	if got := r.over(rateNow); got < 0 {
+		t.Errorf("%v", got)
 	}
 	var m Meter
 	m.Sample(noon, Totals{})
-	m.Sample(noon.Add(time.Second), Totals{Pages: 1, Bytes: 2, AllPages: 3, AllBytes: 4, Moved: 5, Written: 6, Records: 7})
+	m.Sample(noon.Add(time.Second), Totals{Pages: 1, Bytes: 2, Others: Speeds{2, 3}, Moved: 5, Written: 6, Records: 7})
 	if written, records := m.Archive(); written != 6 || records != 7 {
 		t.Errorf("the archive grows by %v bytes and %v records", written, records)
 	}
 	pages, bytes, moved := m.Own()
-	if c := m.Cluster(); pages != 1 || bytes != 2 || moved != 5 || c.Pages.Now != 3 || c.Bytes.Now != 4 {
+	if c := m.Cluster(); pages != 1 || bytes != 2 || moved != 5 || c.Pages.Now != 3 || c.Bytes.Now != 5 {
 		t.Errorf("%v %v %v %+v", pages, bytes, moved, c)
+	}
+	if a := m.Alone(); a.Pages != (crawl.Rate{Now: 1, Avg1m: 1}) || a.Bytes != (crawl.Rate{Now: 2, Avg1m: 2}) {
+		t.Errorf("this node alone: %+v", a)
 	}
 }
 
-// TestRatesAfterARestart: the first reports of other members, and partitions taken over from a
-// member that does not return, were fetched before and are not current speed.
-func TestRatesAfterARestart(t *testing.T) {
+// TestClusterSpeed: the cluster is as fast as its members together, whatever their totals do while
+// partitions change hands; the mean is over a minute, and the peak stays.
+func TestClusterSpeed(t *testing.T) {
 	t.Parallel()
 	var m Meter
-	at := noon
-	step := func(pages int64, partial bool) {
-		m.Sample(at, Totals{AllPages: pages, AllBytes: 1000 * pages, Partial: partial})
+	at, own := noon, int64(400) // pages of before the first sample
+	step := func(pages int64, others, average float64) crawl.Rate {
+		own += pages
+		m.Sample(at, Totals{Pages: own, Bytes: 1000 * own, Others: Speeds{others, 1000 * others},
+			Average: Speeds{average, 1000 * average}})
 		at = at.Add(time.Second)
+		return m.Cluster().Pages
 	}
-	step(400, true) // this node's own partitions
-	step(900, true) // another member has reported its own
-	for i := range int64(10) {
-		step(1200+i*10, false)
+	if got := step(0, 5, 0); got != (crawl.Rate{Peak: 5}) {
+		t.Errorf("of one sample: %+v", got)
 	}
-	if c := m.Cluster(); c.Pages.Peak != 10 || c.Pages.Now != 10 || c.Bytes.Peak != 10_000 {
-		t.Errorf("%+v, want 10 pages a second and never more", c)
+	var got crawl.Rate
+	for range 10 {
+		got = step(10, 5, 9)
 	}
-	var offline Meter // some partitions stay away: after a minute the rest counts
-	for i := range int64(rateSpan + 10) {
-		offline.Sample(noon.Add(time.Duration(i)*time.Second), Totals{AllPages: 5 * i, Partial: true})
+	if want := (crawl.Rate{Now: 15, Avg1m: 15, Peak: 15}); got != want {
+		t.Errorf("steady: %+v, want %+v", got, want)
 	}
-	if c := offline.Cluster(); c.Pages.Now != 5 {
-		t.Errorf("with partitions that stay away: %+v, want 5 pages a second", c)
+	for range 10 { // the others are silent, and this node has nothing to do
+		got = step(0, 0, 9)
+	}
+	if got.Now != 0 || got.Avg1m >= 15 || got.Avg1m < 7 || got.Peak != 15 {
+		t.Errorf("after ten idle seconds: %+v", got)
+	}
+	for range rateSpan + rateNow {
+		got = step(0, 0, 9)
+	}
+	if want := (crawl.Rate{Peak: 15}); got != want {
+		t.Errorf("after an idle minute: %+v, want %+v", got, want)
+	}
+	if peaks := m.Peaks(); peaks != (crawl.Peaks{Pages: 15, Bytes: 15_000}) {
+		t.Errorf("%+v", peaks)
+	}
+}
+
+// TestPeakAfterARestart: a process that has just started has seen less than the crawl has reached.
+func TestPeakAfterARestart(t *testing.T) {
+	t.Parallel()
+	var m Meter
+	for i := range int64(8) { // slower from second to second, as the crawl's average
+		m.Sample(noon.Add(time.Duration(i)*time.Second), Totals{Pages: 1000 + 6*i,
+			Average: Speeds{44.5 - float64(i), 44_500}})
+	}
+	if c := m.Cluster(); c.Pages.Now != 6 || c.Pages.Peak != 44.5 || c.Bytes.Peak != 44_500 {
+		t.Errorf("%+v, want 6 pages a second, and once 44.5", c)
 	}
 }
