@@ -26,7 +26,7 @@ DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc post
 NPM_FOLDERS       := integration/warcio integration/wabac integration/manifests integration/axe integration/duckdb
 
 # Packages without goroutines, channels and locks (TestNoRaceHasNone): the race detector would find nothing, and cost several times the time.
-NORACE := . ./api/client ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairshare ./focus ./frontier/layout ./handoff/machine ./handoff/wire ./importance ./importance/pagerank ./membership/consensus \
+NORACE := . ./api/client ./api/codes ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairshare ./focus ./frontier/layout ./handoff/machine ./handoff/wire ./importance ./importance/pagerank ./membership/consensus \
           ./node/addresses/turns ./node/leases ./node/datadir ./node/network ./recrawl ./recrawl/claims ./recrawl/estimate ./recrawl/policy ./retry ./ring ./scheduler ./scheduler/timers ./store/files ./store/mirror ./web/css ./web/htmlparse ./web/mime ./web/robots ./web/scope ./web/simhash \
           ./web/sitemap ./web/rewrite ./web/urlnorm ./integration/linkrank ./integration/mutants ./integration/scale ./integration/searchquality
 # Packages whose tests are models, crashes and questions, one call after another, or whole nodes behind a command line. Under the race detector they take

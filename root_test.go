@@ -284,7 +284,11 @@ var table = []rule{
 		"it writes results in the forms of others; finding them is the node's",
 	},
 	{
-		[]string{"api/dashboard"}, []string{"crawl", "store/readback", "ticks"},
+		[]string{"api/codes"}, nil,
+		"a table: what is printed as a code, for whoever explains it",
+	},
+	{
+		[]string{"api/dashboard"}, []string{"api/codes", "crawl", "store/readback", "ticks"},
 		"it shows what an interface tells it; asking, guarding and serving are the API's",
 	},
 	{
@@ -506,7 +510,7 @@ var table = []rule{
 		"it starts this program again and waits for it; what runs there is not linked in",
 	},
 	{
-		[]string{"cli/codes"}, []string{"cli/command", "crawl"},
+		[]string{"cli/codes"}, []string{"api/codes", "cli/command", "crawl"},
 		"a table and a verb; its test holds it against the codes that the program has",
 	},
 	{

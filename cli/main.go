@@ -66,7 +66,7 @@ type grammar struct {
 	Doctor     doctor.Verb          `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
 	Search     searchverb.Verb      `cmd:"" help:"Find pages by their text, on any node of a crawl with --index on."`
 	Index      searchverb.IndexVerb `cmd:"" help:"Make an index of WARC files, for search --data-dir."`
-	Explain    codes.Verb           `cmd:"" help:"Explain a health reason, an exit code, an error category, a skip reason or a bottleneck."`
+	Explain    codes.Verb           `cmd:"" help:"Explain a word that the program prints as a code: a health reason, an exit code, the end of a crawl, a bottleneck, a state."`
 	Completion help.CompletionVerb  `cmd:"" help:"Print a script that completes this command line in a shell."`
 	Man        help.ManVerb         `cmd:"" help:"Print the manual page."`
 	Version    versionVerb          `cmd:"" help:"Print the version."`

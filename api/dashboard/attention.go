@@ -26,7 +26,7 @@ type attention struct {
 
 type attentionKey struct {
 	Holder, Owner string
-	State         string
+	State, Code   string // the state in words, and as a code
 	InSync, Want  int
 	Reason        string
 	away          bool
@@ -34,7 +34,7 @@ type attentionKey struct {
 
 // attend adds a partition to its row.
 func (b *ringBuilder) attend(p *crawl.PartitionReport) {
-	k := attentionKey{Holder: "nobody", Owner: b.name(p.Owner), State: words(p.State), InSync: len(p.InSync), Want: 1 + len(p.Replicas), away: p.Holder == nil}
+	k := attentionKey{Holder: "nobody", Owner: b.name(p.Owner), State: words(p.State), Code: p.State, InSync: len(p.InSync), Want: 1 + len(p.Replicas), away: p.Holder == nil}
 	if p.Holder != nil {
 		k.Holder = b.name(*p.Holder)
 	}

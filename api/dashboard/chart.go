@@ -9,12 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"crawlnode/api/codes"
 	"crawlnode/crawl"
 )
 
 // bar is a row of a small table with a bar.
 type bar struct {
 	Name  string
+	Title string // what it means; "": it says it itself
 	Value int64
 	Share float64 // of the largest row, 0 to 100
 }
@@ -39,16 +41,16 @@ func bandBars(bands [crawl.Bands]int64) []bar {
 	return withShares(bars)
 }
 
-// countBars lists the counts of a struct by their JSON names, in the order of its
-// fields.
-func countBars(counts any) []bar {
+// countBars lists the counts of a struct by their JSON names, which are codes of a kind, in the
+// order of its fields.
+func countBars(counts any, kind codes.Kind) []bar {
 	text, err := json.Marshal(counts)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
 	dec := json.NewDecoder(strings.NewReader(string(text)))
 	var bars []bar
-	name := ""
+	code := ""
 	for {
 		token, err := dec.Token()
 		if err != nil {
@@ -56,9 +58,9 @@ func countBars(counts any) []bar {
 		}
 		switch t := token.(type) {
 		case string:
-			name = words(t)
+			code = t
 		case float64:
-			bars = append(bars, bar{Name: name, Value: int64(t)})
+			bars = append(bars, bar{Name: words(code), Title: meaning(kind, code), Value: int64(t)})
 		}
 	}
 }

@@ -29,6 +29,7 @@ type fakeNode struct {
 	seeds  []crawl.Seed
 
 	state   string // of the crawl; "": running
+	finish  string // why it has ended
 	changes []crawl.CrawlChange
 	refuse  error // of changed settings
 	archive []byte
@@ -50,6 +51,9 @@ func (f *fakeNode) Status(context.Context, bool) (*crawl.Status, error) {
 	st.Crawl = crawl.CrawlStatus{State: crawl.CrawlRunning, Message: f.text, StartedAt: ptr(at(4)), AllowedActions: []string{"pause", "stop"}}
 	if f.state != "" {
 		st.Crawl.State = f.state
+	}
+	if f.finish != "" {
+		st.Crawl.FinishReason = &f.finish
 	}
 	st.Throughput = crawl.ThroughputStatus{PagesPerSecond: crawl.Rate{Now: 12.34, Avg1m: 45.6, Avg: 78.9, Peak: 1234.5}, PagesTotal: 7654321}
 	st.Frontier = crawl.FrontierStatus{Queued: 98765, ByBand: [crawl.Bands]int64{5, 43210}, SeenTotal: 11}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"crawlnode/api/codes"
 	"crawlnode/crawl"
 )
 
@@ -104,13 +105,13 @@ func causes(lines []crawl.URLLine) []bar {
 	for i := range lines {
 		cause := "unknown"
 		if c := lines[i].Cause; c != nil {
-			cause = words(*c)
+			cause = *c
 		}
 		counts[cause]++
 	}
 	var bars []bar
 	for name, n := range counts {
-		bars = append(bars, bar{Name: name, Value: n})
+		bars = append(bars, bar{Name: words(name), Title: meaning(codes.Skip, name), Value: n})
 	}
 	slices.SortFunc(bars, func(a, b bar) int { return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name)) })
 	return withShares(bars)

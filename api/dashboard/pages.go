@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"crawlnode/api/codes"
 	"crawlnode/crawl"
 )
 
@@ -66,7 +67,8 @@ func (d *Dashboard) overview(ctx context.Context, w http.ResponseWriter, r *http
 	d.show(w, r, http.StatusOK, "overview", page{Title: "Overview", Nav: "/", Status: st, Refresh: refreshOwn, Data: overviewData{
 		Start:   start,
 		Verdict: verdictOf(st), Chart: newChart(d.history.Series(span, ranksOf(st))), Spans: spans[:], Span: spans[span],
-		Bands: bandBars(st.Frontier.ByBand), Errors: countBars(f.ErrorsByCategory), Responses: countBars(f.Responses), Skipped: countBars(f.SkippedByReason),
+		Bands: bandBars(st.Frontier.ByBand), Errors: countBars(f.ErrorsByCategory, codes.Fetch),
+		Responses: countBars(f.Responses, ""), Skipped: countBars(f.SkippedByReason, codes.Skip),
 		Hosts: d.hostList(ctx, crawl.SortQueued, topShown),
 	}})
 }

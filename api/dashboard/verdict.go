@@ -3,6 +3,7 @@ package dashboard
 import (
 	"fmt"
 
+	"crawlnode/api/codes"
 	"crawlnode/crawl"
 )
 
@@ -12,6 +13,7 @@ type verdict struct {
 	Level string // of health: its colour
 	Word  string
 	Text  string // the rest of the sentence, without its full stop
+	Title string // what its code means; "": it names none
 }
 
 func verdictOf(st *crawl.Status) verdict {
@@ -33,6 +35,7 @@ func verdictOf(st *crawl.Status) verdict {
 		v.Text = fmt.Sprintf("%s pages per second; ", rate(st.Throughput.PagesPerSecond.Now))
 		if cause := st.Bottleneck.Cause; cause != crawl.BottleneckNone && cause != "" {
 			v.Text += "not faster because of " + words(cause) + ": "
+			v.Title = meaning(codes.Limit, cause)
 		}
 		v.Text += st.Bottleneck.Message
 	}
@@ -41,7 +44,8 @@ func verdictOf(st *crawl.Status) verdict {
 
 // trouble names the first problem; a critical one comes first.
 func trouble(h *crawl.Health, state string) verdict {
-	v := verdict{Level: h.Level, Word: "Needs attention", Text: h.Reasons[0].Message}
+	v := verdict{Level: h.Level, Word: "Needs attention", Text: h.Reasons[0].Message,
+		Title: meaning(codes.Health, h.Reasons[0].Code)}
 	if h.Level == crawl.HealthCritical {
 		v.Word = "Not well"
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"crawlnode/api/codes"
 	"crawlnode/crawl"
 )
 
@@ -20,7 +21,7 @@ var funcs = template.FuncMap{
 	"stamp": stamp, "clock": clock, "rfc3339": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"words": words, "plain": plain, "weblink": weblink, "hostpath": hostPath, "place": place,
 	"pairs": pairs, "has": has, "dict": dict, "orders": func() []sortOrder { return sortOrders },
-	"pages": func() []entry { return navigation }, "rows": rows,
+	"pages": func() []entry { return navigation }, "rows": rows, "meaning": meaning,
 }
 
 const dash = "–"
@@ -151,6 +152,9 @@ func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 
 // words makes a phrase out of a code.
 func words(s string) string { return strings.ReplaceAll(s, "_", " ") }
+
+// meaning is what a code of a kind says, for its title: the same as crawlnode explain.
+func meaning(kind codes.Kind, code string) string { return codes.Meaning(kind, code) }
 
 // plain replaces characters that are misleading, or change the direction of the text around them,
 // by their numbers. It takes any kind of string; nil is a dash.

@@ -1,7 +1,5 @@
-// Package codes explains the short codes that the program prints: the reasons of health, the
-// exit codes, the categories of failed fetches, the reasons for which URLs are skipped, and the bottlenecks. Its
-// table is the source of `crawlnode explain` and of docs/codes.md. A code without an entry, and
-// an entry without a code, fail its test.
+// Package codes is the verb explain, which tells what a code of the program means, and the
+// reference docs/codes.md. The table of the codes is in package api/codes.
 //
-// The package starts no goroutine and reads nothing but its own table.
+// The package starts no goroutine.
 package codes

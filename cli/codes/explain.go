@@ -8,17 +8,18 @@ import (
 	"slices"
 	"strings"
 
+	"crawlnode/api/codes"
 	"crawlnode/cli/command"
 )
 
 // Verb explains a code.
 type Verb struct {
-	Code string `arg:"" optional:"" help:"A health reason, an exit code, an error category, a skip reason or a bottleneck. Without it: the list of all."`
+	Code string `arg:"" optional:"" help:"Any word that the program prints as a code: a health reason, an exit code, the end of a crawl, an error category, a skip reason, a bottleneck, a state. Without it: the list of all."`
 }
 
 // Help gives the examples of the verb.
 func (*Verb) Help() string {
-	return command.Examples("crawlnode explain low_disk", "crawlnode explain 4", "crawlnode explain nothing_due")
+	return command.Examples("crawlnode explain low_disk", "crawlnode explain 4", "crawlnode explain max_pages")
 }
 
 // Run prints the entries of the code: one that names an error category and a bottleneck has two.
@@ -27,38 +28,31 @@ func (v *Verb) Run(_ context.Context, env *command.Env) int {
 		list(env.Stdout)
 		return command.ExitOK
 	}
-	found := Find(v.Code)
+	found := find(v.Code)
 	if len(found) == 0 {
 		return env.Fail(command.ExitUsage, "explain: %q is no code%s; crawlnode explain lists them all", v.Code, nearest(v.Code))
 	}
-	for i, e := range found {
+	for i := range found {
 		if i > 0 {
 			fmt.Fprintln(env.Stdout)
 		}
-		e.print(env.Stdout)
+		write(env.Stdout, &found[i])
 	}
 	return command.ExitOK
 }
 
-// Find returns the entries of a code, in any spelling of case, with - for _.
-func Find(code string) []Entry {
-	code = normal(code)
-	var found []Entry
-	for _, e := range entries {
-		if e.Code == code {
-			found = append(found, e.complete())
-		}
+// find returns the entries of a code with what the exit codes have elsewhere.
+func find(code string) []codes.Entry {
+	found := codes.Find(code)
+	for i := range found {
+		found[i] = complete(found[i])
 	}
 	return found
 }
 
-func normal(code string) string {
-	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(code)), "-", "_")
-}
-
 // complete fills in what the exit codes have elsewhere.
-func (e Entry) complete() Entry {
-	if e.Kind != Exit {
+func complete(e codes.Entry) codes.Entry {
+	if e.Kind != codes.Exit {
 		return e
 	}
 	for _, m := range command.ExitMeanings {
@@ -69,23 +63,23 @@ func (e Entry) complete() Entry {
 	return e
 }
 
-func (e Entry) print(w io.Writer) {
-	fmt.Fprintf(w, "%s (%s)\n\n  meaning  %s\n  causes   %s\n  do       %s\n", e.Code, e.Kind, e.Meaning, e.Causes, plain(e.Do))
+func write(w io.Writer, e *codes.Entry) {
+	fmt.Fprintf(w, "%s (%s)\n\n  meaning  %s\n", e.Code, e.Kind, codes.Plain(e.Meaning))
+	if e.Causes != "" {
+		fmt.Fprintf(w, "  causes   %s\n  do       %s\n", codes.Plain(e.Causes), codes.Plain(e.Do))
+	}
 }
-
-// plain takes the marks of code out of a text for a terminal.
-func plain(text string) string { return strings.ReplaceAll(text, "`", "") }
 
 // list prints all codes with their meanings.
 func list(w io.Writer) {
-	for i, k := range kinds {
+	for i, g := range codes.Groups {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "%s\n", k.title)
-		for _, e := range entries {
-			if e.Kind == k.kind {
-				fmt.Fprintf(w, "  %-20s %s\n", e.Code, plain(e.complete().Meaning))
+		fmt.Fprintf(w, "%s\n", g.Title)
+		for _, e := range codes.Entries {
+			if e.Kind == g.Kind {
+				fmt.Fprintf(w, "  %-20s %s\n", e.Code, codes.Plain(complete(e).Meaning))
 			}
 		}
 	}
@@ -93,19 +87,23 @@ func list(w io.Writer) {
 
 // nearest suggests the code that shares most with a mistyped one.
 func nearest(code string) string {
-	code = normal(code)
-	for _, e := range entries {
+	code = codes.Normal(code)
+	for _, e := range codes.Entries {
 		if len(code) >= 3 && strings.Contains(e.Code, code) {
 			return fmt.Sprintf("; did you mean %s?", e.Code)
 		}
 	}
-	best := slices.MaxFunc(entries, func(a, b Entry) int { return common(a.Code, code) - common(b.Code, code) })
+	best := slices.MaxFunc(codes.Entries, func(a, b codes.Entry) int {
+		return common(a.Code, code) - common(b.Code, code)
+	})
 	if common(best.Code, code) < 3 {
-		i := slices.IndexFunc(entries, func(e Entry) bool { return len(e.Code) >= 3 && strings.Contains(code, e.Code) })
+		i := slices.IndexFunc(codes.Entries, func(e codes.Entry) bool {
+			return len(e.Code) >= 3 && strings.Contains(code, e.Code)
+		})
 		if i < 0 {
 			return ""
 		}
-		best = entries[i]
+		best = codes.Entries[i]
 	}
 	return fmt.Sprintf("; did you mean %s?", best.Code)
 }
@@ -123,14 +121,24 @@ func common(a, b string) int {
 func Reference() []byte {
 	var b bytes.Buffer
 	b.WriteString("`crawlnode explain CODE` prints the same. [troubleshooting.md](troubleshooting.md) begins with what you see.\n")
-	for _, k := range kinds {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| code | meaning | causes | what to do | symptom |\n|---|---|---|---|---|\n", k.title, k.where)
-		for _, e := range entries {
-			if e.Kind == k.kind {
-				e = e.complete()
-				title := e.symptomOf()
-				fmt.Fprintf(&b, "| <a id=\"%s\"></a>`%s` | %s | %s | %s | [%s](troubleshooting.md#%s) |\n", e.anchor(), e.Code, e.Meaning, e.Causes, e.Do, title, chapterAnchor(title))
+	for _, g := range codes.Groups {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", g.Title, g.Where)
+		head := "| code | meaning | causes | what to do | symptom |\n|---|---|---|---|---|\n"
+		if g.States {
+			head = "| code | meaning |\n|---|---|\n"
+		}
+		b.WriteString(head)
+		for _, e := range codes.Entries {
+			if e.Kind != g.Kind {
+				continue
 			}
+			e = complete(e)
+			fmt.Fprintf(&b, "| <a id=\"%s\"></a>`%s` | %s |", e.Anchor(), e.Code, e.Meaning)
+			if !g.States {
+				title := symptomOf(&e)
+				fmt.Fprintf(&b, " %s | %s | [%s](troubleshooting.md#%s) |", e.Causes, e.Do, title, chapterAnchor(title))
+			}
+			b.WriteByte('\n')
 		}
 	}
 	return b.Bytes()

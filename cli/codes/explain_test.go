@@ -4,42 +4,147 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"crawlnode/api/codes"
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
 )
 
-// TestEveryCode holds the table against the codes that the program knows, in both directions.
-func TestEveryCode(t *testing.T) {
-	t.Parallel()
-	want := map[Kind][]string{
-		Health: crawl.HealthReasons[:], Fetch: crawl.ErrCategoryNames[:], Skip: crawl.SkipReasonNames[:],
-		Limit: {crawl.BottleneckPoliteness, crawl.BottleneckFetchers, crawl.BottleneckCPU, crawl.BottleneckDNS, crawl.BottleneckDisk, crawl.BottleneckHandoff,
-			crawl.BottleneckNothingDue, crawl.BottleneckIndex, crawl.BottleneckRender, crawl.BottleneckNone},
+// constants says of which kind the exported string constants of package crawl are, by how their
+// names begin; "" is none that people read as a code of the program: they give it, or it is no
+// word.
+var constants = map[string]codes.Kind{
+	"Reason": codes.Health, "Finish": codes.Finish, "Bottleneck": codes.Limit, "Crawl": codes.Crawl,
+	"Cluster": codes.Cluster, "Health": codes.Level, "Node": codes.Member, "Cause": codes.Change,
+	"Host": codes.Host, "List": codes.URL, "Analysis": codes.URL, "RobotsSays": codes.Robots,
+	"Partition": codes.Partition, "Event": codes.Event, "Worker": codes.Result, "RotationOver": codes.Step,
+	"RenderedPage": codes.Showing, "PlainPage": codes.Showing, "FailureRateLimited": codes.Fetch,
+	"EventInfo": codes.Weight, "EventWarn": codes.Weight, "EventError": codes.Weight,
+
+	"Sort": "", "Action": "", "Assets": "", "Cookies": "", "Recrawl": "", "Render": "", "Default": "",
+	"StatusAPIVersion": "", "KeyAsker": "", "RobotsIgnored": "", "TopicPrefix": "", "TriedInItsPlace": "",
+}
+
+// codesOf lists the codes that the program may print, by kind. Most are constants of package
+// crawl: all of them are read from its source, so that none can be forgotten.
+func codesOf(t *testing.T) map[codes.Kind][]string {
+	t.Helper()
+	want := map[codes.Kind][]string{
+		codes.Health: crawl.HealthReasons[:], codes.Fetch: crawl.ErrCategoryNames[:], codes.Skip: crawl.SkipReasonNames[:],
+		codes.Step: {"known", "used"},
 	}
 	for _, m := range command.ExitMeanings {
-		want[Exit] = append(want[Exit], fmt.Sprint(m.Code))
+		want[codes.Exit] = append(want[codes.Exit], fmt.Sprint(m.Code))
 	}
-	for kind, codes := range want {
+	for s := range crawl.RecordState(math.MaxUint8) { // the numbers without a name are written as numbers
+		want[codes.URL] = append(want[codes.URL], s.String())
+	}
+	for v := range crawl.Via(math.MaxUint8) {
+		want[codes.Found] = append(want[codes.Found], v.String())
+	}
+	for k := range crawl.Kind(math.MaxUint8) {
+		want[codes.Outcome] = append(want[codes.Outcome], k.String())
+	}
+	for r := crawl.RoleNobody; r <= crawl.RoleAdmin; r++ {
+		want[codes.Role] = append(want[codes.Role], r.String())
+	}
+	files, err := filepath.Glob("../../crawl/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		for _, d := range file.Decls {
+			if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.CONST {
+				addConstants(t, want, d)
+			}
+		}
+	}
+	for kind, words := range want {
+		words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return strings.Contains(w, "(") })
+		slices.Sort(words)
+		want[kind] = slices.Compact(words)
+	}
+	return want
+}
+
+// addConstants adds the exported string constants of a declaration.
+func addConstants(t *testing.T, want map[codes.Kind][]string, d *ast.GenDecl) {
+	for _, spec := range d.Specs {
+		spec := spec.(*ast.ValueSpec)
+		for i, name := range spec.Names {
+			if !name.IsExported() || i >= len(spec.Values) {
+				continue
+			}
+			text, ok := spec.Values[i].(*ast.BasicLit)
+			if !ok || text.Kind != token.STRING {
+				continue
+			}
+			begins := ""
+			for prefix := range constants {
+				if strings.HasPrefix(name.Name, prefix) && len(prefix) > len(begins) {
+					begins = prefix
+				}
+			}
+			kind, ok := constants[begins]
+			if !ok {
+				t.Errorf("crawl.%s: say in this test whether people read %s as a code", name.Name, text.Value)
+			}
+			if word, err := strconv.Unquote(text.Value); err != nil {
+				t.Error(err)
+			} else if kind != "" {
+				want[kind] = append(want[kind], word)
+			}
+		}
+	}
+}
+
+// TestEveryCode holds the table against the codes that the program knows, in both directions, and
+// asks the verb for each.
+func TestEveryCode(t *testing.T) {
+	t.Parallel()
+	want := codesOf(t)
+	for _, g := range codes.Groups {
 		var have []string
-		for _, e := range entries {
-			if e.Kind != kind {
+		for _, e := range codes.Entries {
+			if e.Kind != g.Kind {
 				continue
 			}
 			have = append(have, e.Code)
-			if e = e.complete(); e.Meaning == "" || e.Causes == "" || e.Do == "" {
-				t.Errorf("%s %s is not explained in full", kind, e.Code)
+			if e = complete(e); e.Meaning == "" || (e.Causes == "" || e.Do == "") != g.States {
+				t.Errorf("%s %s is not explained in full, or too much", g.Kind, e.Code)
 			}
 		}
-		slices.Sort(have)
-		sorted := slices.Sorted(slices.Values(codes))
-		if !slices.Equal(have, sorted) {
-			t.Errorf("%ss: explained are %v, the program has %v", kind, have, sorted)
+		if slices.Sort(have); !slices.Equal(have, want[g.Kind]) {
+			t.Errorf("%s: explained are %v, the program has %v", g.Title, have, want[g.Kind])
 		}
+		delete(want, g.Kind)
+		for _, code := range have {
+			var out, errs bytes.Buffer
+			exit := (&Verb{Code: code}).Run(context.Background(), &command.Env{Stdout: &out, Stderr: &errs})
+			if exit != command.ExitOK || !strings.Contains(out.String(), fmt.Sprintf("%s (%s)", code, g.Kind)) {
+				t.Errorf("explain %s: exit code %d\n%s%s", code, exit, out.String(), errs.String())
+			}
+		}
+	}
+	for kind := range want {
+		t.Errorf("%s is no group", kind)
 	}
 }
 
@@ -61,6 +166,11 @@ func TestExplain(t *testing.T) {
 		{"dns", 0, "dns (error category)"},
 		{"disks", 2, "did you mean disk_full?"},
 		{"partitions_stukc", 2, "did you mean partitions_stuck?"},
+		{"frontier_exhausted", 0, "frontier_exhausted (end of a crawl)"},
+		{"frontier exhausted", 0, "frontier_exhausted (end of a crawl)"}, // as the dashboard writes it
+		{"max-pages", 0, "max_pages (end of a crawl)"},
+		{"finished", 0, "finished (state of a cluster)"},
+		{"suspect", 0, "has not reported"},
 		{"7", 2, `"7" is no code; crawlnode explain lists them all`},
 	} {
 		var out, errs bytes.Buffer
@@ -94,12 +204,19 @@ func TestSymptoms(t *testing.T) {
 		}
 	}
 	reference := string(Reference())
-	for _, e := range entries {
-		if places[e.anchor()] != 1 {
-			t.Errorf("%s stands in %d chapters, want one", e.anchor(), places[e.anchor()])
+	for _, e := range codes.Entries {
+		want := 1
+		for _, g := range codes.Groups {
+			if g.Kind == e.Kind && g.States {
+				want = 0 // nobody has to do anything
+			}
 		}
-		if delete(places, e.anchor()); !strings.Contains(reference, `<a id="`+e.anchor()+`"></a>`) {
-			t.Errorf("docs/codes.md has no anchor %s", e.anchor())
+		if places[e.Anchor()] != want {
+			t.Errorf("%s stands in %d chapters, want %d", e.Anchor(), places[e.Anchor()], want)
+		}
+		delete(places, e.Anchor())
+		if strings.Count(reference, `<a id="`+e.Anchor()+`"></a>`) != 1 {
+			t.Errorf("docs/codes.md has not one anchor %s", e.Anchor())
 		}
 	}
 	for code := range places {

@@ -3,6 +3,8 @@ package codes
 import (
 	"slices"
 	"strings"
+
+	"crawlnode/api/codes"
 )
 
 // symptom is a chapter of docs/troubleshooting.md: what a person sees, and the codes that may
@@ -14,13 +16,13 @@ type symptom struct {
 
 // symptoms are the chapters in their order.
 var symptoms = []symptom{
-	{"Nothing is fetched", []string{"exit-1", "fetch-dns", "fetch-connect", "fetch-tls", "fetch-timeout", "fetch-protocol", "fetch-other", "dns_down", "keeper_silent"}},
+	{"Nothing is fetched", []string{"exit-1", "fetch-dns", "fetch-connect", "fetch-tls", "fetch-timeout", "fetch-protocol", "fetch-other", "fetch-rate_limited", "dns_down", "keeper_silent"}},
 	{"An address is blocked", []string{"fetch-blocked_address", "addresses_refused"}},
 	{"robots.txt forbids it", []string{"skip-robots", "skip-nofollow"}},
 	{"Pages are missing", []string{"skip-out_of_scope", "skip-depth", "skip-trap", "skip-too_long", "skip-host_budget", "skip-scheme", "skip-invalid", "skip-focus", "fetch-truncated", "scope_behind", "sink_fails", "no_browser", "browser_no_sandbox"}},
 	{"The crawl does not end", []string{"trap"}},
 	{"The crawl is slow", []string{"domain_fails", "revisits_overdue", "bottleneck-politeness", "bottleneck-fetchers", "bottleneck-cpu", "bottleneck-dns", "bottleneck-disk", "bottleneck-handoff", "bottleneck-none", "bottleneck-nothing_due", "bottleneck-index", "bottleneck-render"}},
-	{"The crawl stops", []string{"exit-0", "exit-5", "exit-130"}},
+	{"The crawl stops", []string{"exit-0", "exit-5", "exit-130", "finish-frontier_exhausted", "finish-max_pages", "finish-max_duration", "finish-stopped"}},
 	{"A node does not start", []string{"exit-2", "exit-3"}},
 	{"A node does not join", []string{"exit-4", "join_address_silent", "join_address_wrong", "not_admitted", "calls_unanswered", "waits_for_members", "insecure"}},
 	{"The cluster pauses", []string{"paused_minority", "partitions_unserved", "taking_over", "node_failed"}},
@@ -28,25 +30,10 @@ var symptoms = []symptom{
 	{"The disk is full or slow", []string{"exit-6", "low_disk", "disk_full", "disk_stalled", "upload_fails", "index_fails"}},
 }
 
-// anchor names an entry in docs/codes.md.
-func (e *Entry) anchor() string {
-	switch e.Kind {
-	case Exit:
-		return "exit-" + e.Code
-	case Fetch:
-		return "fetch-" + e.Code
-	case Limit:
-		return "bottleneck-" + e.Code
-	case Skip:
-		return "skip-" + e.Code
-	}
-	return e.Code
-}
-
 // symptomOf is the title of the chapter that has an entry, or "".
-func (e *Entry) symptomOf() string {
+func symptomOf(e *codes.Entry) string {
 	for _, s := range symptoms {
-		if slices.Contains(s.codes, e.anchor()) {
+		if slices.Contains(s.codes, e.Anchor()) {
 			return s.title
 		}
 	}

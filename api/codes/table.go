@@ -5,36 +5,79 @@ type Kind string
 
 // The kinds, in the order of docs/codes.md.
 const (
-	Health Kind = "health reason"
-	Exit   Kind = "exit code"
-	Fetch  Kind = "error category"
-	Skip   Kind = "skip reason"
-	Limit  Kind = "bottleneck"
+	Health    Kind = "health reason"
+	Exit      Kind = "exit code"
+	Finish    Kind = "end of a crawl"
+	Fetch     Kind = "error category"
+	Skip      Kind = "skip reason"
+	Limit     Kind = "bottleneck"
+	Crawl     Kind = "state of a crawl"
+	Cluster   Kind = "state of a cluster"
+	Level     Kind = "level of health"
+	Member    Kind = "state of a node"
+	Change    Kind = "change of members"
+	Host      Kind = "state of a host"
+	URL       Kind = "state of a URL"
+	Found     Kind = "way to a URL"
+	Robots    Kind = "robots verdict"
+	Partition Kind = "state of a partition"
+	Event     Kind = "event"
+	Weight    Kind = "weight of an event"
+	Showing   Kind = "decision of a browser"
+	Result    Kind = "result of a worker"
+	Role      Kind = "role"
+	Outcome   Kind = "outcome of a request"
+	Step      Kind = "step of a new key"
 )
 
-// kinds says where each kind is seen.
-var kinds = []struct {
-	kind  Kind
-	title string
-	where string
-}{
-	{Health, "Health reasons", "`cluster.health.reasons` in `/status`, the dashboard, `crawlnode status`. Critical: work stands still or may be lost."},
-	{Exit, "Exit codes", "The number with which a command ends."},
-	{Fetch, "Error categories", "`fetch.errors_by_category` in `/status`: fetches that failed."},
-	{Skip, "Skip reasons", "`fetch.skipped_by_reason` in `/status` and the log of skipped URLs: URLs that were found and are not fetched."},
-	{Limit, "Bottlenecks", "`bottleneck.cause` in `/status`: the main limit of the crawl's speed."},
+// Group says where the codes of a kind are seen.
+type Group struct {
+	Kind   Kind
+	Prefix string // of their anchors in docs/codes.md
+	Title  string
+	Where  string
+	// States need nobody to do anything: a code of them has a meaning, and no causes and remedy.
+	States bool
+}
+
+// Groups are the kinds in their order.
+var Groups = []Group{
+	{Health, "", "Health reasons", "`cluster.health.reasons` in `/status`, the dashboard, `crawlnode status`. Critical: work stands still or may be lost.", false},
+	{Exit, "exit-", "Exit codes", "The number with which a command ends.", false},
+	{Finish, "finish-", "Ends of a crawl", "`crawl.finish_reason` in `/status`, and the last lines of `crawlnode crawl`: why a crawl has ended.", false},
+	{Fetch, "fetch-", "Error categories", "`fetch.errors_by_category` and `fetch.given_up_by_reason` in `/status`: fetches that failed.", false},
+	{Skip, "skip-", "Skip reasons", "`fetch.skipped_by_reason` in `/status` and the log of skipped URLs: URLs that were found and are not fetched.", false},
+	{Limit, "bottleneck-", "Bottlenecks", "`bottleneck.cause` in `/status`: the main limit of the crawl's speed.", false},
+	{Crawl, "crawl-", "States of a crawl", "`crawl.state` in `/status`.", true},
+	{Cluster, "cluster-", "States of a cluster", "`cluster.state` in `/status`.", true},
+	{Level, "level-", "Levels of health", "`cluster.health.level` in `/status`: that of the worst reason.", true},
+	{Member, "node-", "States of a node", "`nodes[].state` in `/status`, and `crawlnode nodes list`.", true},
+	{Change, "change-", "Changes of members", "`ring.last_change.cause` in `/status`.", true},
+	{Host, "host-", "States of a host", "`crawlnode hosts show`, `crawlnode hosts list` and the dashboard.", true},
+	{URL, "url-", "States of a URL", "`crawlnode urls list`, `crawlnode urls why`, the dashboard and `/api/v1/analysis/url`.", true},
+	{Found, "via-", "Ways to a URL", "`via` of a URL: how it was found.", true},
+	{Robots, "verdict-", "Robots verdicts", "What a host's robots.txt says, in `crawlnode urls why` and `crawlnode hosts show`.", true},
+	{Partition, "partition-", "States of a partition", "`/api/v1/ring` and the dashboard's page *Ring*.", true},
+	{Event, "event-", "Events", "`code` of an event, at `/api/v1/events` and in the dashboard.", true},
+	{Weight, "event-level-", "Weights of events", "`level` of an event.", true},
+	{Showing, "page-", "Pages and browsers", "`decided` of a page, with `--render`: whether it is shown to a browser.", true},
+	{Result, "result-", "Results of workers", "`status` of a result that a worker hands in.", true},
+	{Outcome, "outcome-", "Outcomes of requests", "`kind` in the log and in traces: what came of one request.", true},
+	{Step, "key-", "Steps of a new key", "What `crawlnode rotate-key` waits for.", true},
+	{Role, "role-", "Roles", "What a token allows: `crawlnode tokens`, and the record of changes.", true},
 }
 
 // Entry explains one code.
 type Entry struct {
 	Kind    Kind
 	Code    string
-	Meaning string // what it says
+	Meaning string // what it says; "" for exit codes, which the command line explains
 	Causes  string // what leads to it
 	Do      string // what to do
 }
 
-var entries = []Entry{
+// Entries are all codes, those of a kind together.
+var Entries = []Entry{
 	{Health, "paused_minority", "Critical. A node has no lease and fetches nothing.",
 		"It reaches fewer than half of the members of its view: its network is cut, or too many members are down at once.",
 		"One node only: repair its network. Several: start the members that are down. Members that will never come back: `crawlnode nodes forget NODE`."},
@@ -135,6 +178,14 @@ var entries = []Entry{
 	{Exit, "6", "", "A volume has too little space.", "Make room, or choose another `--data-dir`, then run the same command again."},
 	{Exit, "130", "", "A second SIGINT or SIGTERM ended the process at once.", "Run the same command again: it resumes."},
 
+	{Finish, "frontier_exhausted", "Every URL that the crawl found and may fetch was fetched, given up or skipped.", "The scope is done. Or it is too narrow, robots.txt forbids the rest, or the seeds have no links that a reader of HTML sees.",
+		"Nothing, if it is all that you want. More: other seeds, a wider `--scope`, `--render auto` for pages that scripts make; `crawl --again` fetches the seeds once more."},
+	{Finish, "max_pages", "The crawl has had its `--max-pages`.", "The limit that you set. What is left stays in the queue.",
+		"`crawlnode crawl-config set max-pages=N` on running nodes, or `crawl` with a higher `--max-pages`: it goes on from there."},
+	{Finish, "max_duration", "The crawl has run for its `--max-duration`.", "The limit that you set. What is left stays in the queue.",
+		"`crawlnode crawl-config set max-duration=D` on running nodes, or `crawl` with a longer `--max-duration`: it goes on from there."},
+	{Finish, "stopped", "A person has ended the crawl.", "`crawlnode stop`, *Stop the crawl* in the dashboard, or the API.", "New seeds start it again; the queue is kept."},
+
 	{Fetch, "dns", "The host's name could not be resolved.", "The name does not exist, or its name servers fail.", "Check the name with `crawlnode hosts show HOST`. When no name resolves, see `dns_down`."},
 	{Fetch, "connect", "No connection came about.", "The server is down or refuses connections, or a firewall drops them.", "Nothing: the host is tried again at growing distances. All hosts at once: check this machine's network."},
 	{Fetch, "tls", "TLS failed.", "The certificate is expired, self-signed, or of another name, or the server speaks no common version.", "`--tls-verify record` goes on with a bad certificate and records it; it also takes RSA key exchange, old ciphers and TLS 1.0 and 1.1."},
@@ -144,6 +195,8 @@ var entries = []Entry{
 		"Nothing: what came is archived, marked (`WARC-Truncated`), and its links are followed. A page of which nothing came is tried again."},
 	{Fetch, "blocked_address", "The crawl must not connect to the host's address.", "The name resolves to a private, link-local or reserved address, or to one of `--deny-net`; or no contact is set for public ones.", "To crawl a private network: `--allow-net CIDR` on each node. `docs/security.md` says what can never be allowed."},
 	{Fetch, "other", "The fetch failed for another reason.", "See the URL.", "`crawlnode urls why URL` gives the reason."},
+	{Fetch, "rate_limited", "The host went on asking for fewer requests (429 or 503), so a URL was given up.", "The site allows fewer requests than the crawl makes, or is overloaded.",
+		"A longer `--delay` for it; ask the site's owner. `crawlnode hosts show HOST` has the last answers."},
 
 	{Skip, "out_of_scope", "The URL is outside the crawl's scope.", "`--scope`, `--include` or `--exclude`.", "`crawlnode scope test URL` names the rule that decided."},
 	{Skip, "robots", "The host's robots.txt forbids it.", "A rule for this user agent or for `*`.", "Ask the site's owner. `crawlnode urls why URL` names the rule."},
@@ -167,4 +220,124 @@ var entries = []Entry{
 	{Limit, "index", "The processors are busy, and many pages wait for the index.", "Pages come faster than they are indexed (`--index on`).", "More nodes or processors; the index catches up when the crawl is slower. Without it: `crawlnode crawl-config set index=off`."},
 	{Limit, "render", "Pages wait for a browser.", "More pages are fetched to be shown (`--render`) than the browsers can show.", "Raise `--renderers` while processors are idle, render fewer pages (`--render auto`, `--render-match`), or add nodes."},
 	{Limit, "none", "Nothing limits the crawl.", "The fetchers keep up, or nothing is queued.", "Nothing."},
+
+	{Crawl, "idle", "No seed has been added yet.", "", ""},
+	{Crawl, "running", "URLs are queued, being fetched, or being sent to the node of their host.", "", ""},
+	{Crawl, "waiting", "Every known URL was fetched; the crawl waits until a page is due for its next visit.", "", ""},
+	{Crawl, "paused", "A person has paused the crawl. Open requests end, and no new one begins. `crawlnode resume` resumes it.", "", ""},
+	{Crawl, "finished", "The crawl has ended; the reason stands beside it. New seeds start it again.", "", ""},
+
+	{Cluster, "joining", "The answering node looks for its cluster, and crawls once it is a member.", "", ""},
+	{Cluster, "running", "The members serve the partitions that they hold.", "", ""},
+	{Cluster, "rebalancing", "Partitions move to other nodes, or are taken over from one that has failed. The rest is crawled meanwhile.", "", ""},
+	{Cluster, "paused", "A person has paused the crawl.", "", ""},
+	{Cluster, "paused_minority", "The answering node cannot reach a majority of the members, and fetches nothing.", "", ""},
+	{Cluster, "draining", "The answering node hands its partitions to the others and leaves.", "", ""},
+	{Cluster, "finished", "The crawl has ended on every node.", "", ""},
+
+	{Level, "ok", "Nothing needs attention.", "", ""},
+	{Level, "warn", "Something needs attention; the crawl goes on.", "", ""},
+	{Level, "critical", "Work has stopped somewhere, or may be lost.", "", ""},
+
+	{Member, "alive", "It reports every second.", "", ""},
+	{Member, "suspect", "It has not reported for two seconds. It fetches nothing once its lease has ended.", "", ""},
+	{Member, "draining", "It hands its partitions to the others and leaves.", "", ""},
+	{Member, "left", "It has left after handing over, or was declared gone (`crawlnode nodes forget`).", "", ""},
+	{Member, "failed", "It was excluded after it fell silent; the others have its partitions, or take them over.", "", ""},
+
+	{Change, "join", "A node has become a member.", "", ""},
+	{Change, "leave", "A member has handed over and left.", "", ""},
+	{Change, "failed", "A member fell silent and was excluded.", "", ""},
+
+	{Host, "idle", "Nothing is queued.", "", ""},
+	{Host, "parked", "Its URLs are on disk until there is room in memory.", "", ""},
+	{Host, "loading", "Its URLs are being read from disk, its address is being looked up, or what was fetched is being read or shown.", "", ""},
+	{Host, "waiting", "Its delay since the last request has not passed.", "", ""},
+	{Host, "ready", "It may be requested now.", "", ""},
+	{Host, "in_flight", "A request is open. There is never a second one.", "", ""},
+	{Host, "backoff", "It asked for fewer requests, or failed: it waits longer than its delay.", "", ""},
+	{Host, "frozen", "It failed too often, and is tried again much later.", "", ""},
+	{Host, "held", "Its partition is about to move to another node.", "", ""},
+	{Host, "over_share", "It is ready, and its domain or block of addresses has used its share of the fetchers.", "", ""},
+
+	{URL, "unknown", "It was never found.", "", ""},
+	{URL, "queued", "It waits for a fetch.", "", ""},
+	{URL, "done", "It was fetched, with whatever status.", "", ""},
+	{URL, "failed", "It was given up after its last try.", "", ""},
+	{URL, "skipped", "robots.txt, a budget or a changed scope refused it in its turn.", "", ""},
+	{URL, "refused", "The same as `skipped`, in its record.", "", ""},
+	{URL, "pending", "The same as `queued`, in the words of the analysis.", "", ""},
+	{URL, "fetched", "The same as `done`, in the words of the analysis.", "", ""},
+	{URL, "error", "The same as `failed`, in the words of the analysis.", "", ""},
+	{URL, "blocked", "robots.txt, a budget or the scope refuses it, in the words of the analysis.", "", ""},
+
+	{Found, "link", "A page links to it.", "", ""},
+	{Found, "seed", "A person gave it.", "", ""},
+	{Found, "redirect", "Another URL redirects to it.", "", ""},
+	{Found, "sitemap", "A sitemap or a feed lists it.", "", ""},
+	{Found, "asset", "A page needs it: an image, a style sheet, a script (`--assets`).", "", ""},
+	{Found, "sitemap_file", "It is itself a sitemap, or may be one.", "", ""},
+	{Found, "robots", "The robots.txt of another host redirects to it.", "", ""},
+	{Found, "guess", "A person gave it without a scheme: https is tried, then http.", "", ""},
+	{Found, "part", "A page in a browser asked for it (`--render`).", "", ""},
+
+	{Robots, "allowed", "robots.txt allows it.", "", ""},
+	{Robots, "forbidden", "robots.txt forbids it.", "", ""},
+	{Robots, "unreachable", "robots.txt cannot be had, so nothing of the host is fetched.", "", ""},
+	{Robots, "unknown", "robots.txt was not read yet, or the node that would know did not answer.", "", ""},
+
+	{Partition, "held", "A node holds it and fetches its hosts.", "", ""},
+	{Partition, "moving", "A node holds it, and it is to move to its owner.", "", ""},
+	{Partition, "frozen", "It is about to move, or was just given away: nothing of it is fetched.", "", ""},
+	{Partition, "promoting", "No node holds it; its owner is about to take it over.", "", ""},
+	{Partition, "offline", "The nodes with usable copies are away.", "", ""},
+	{Partition, "unknown", "No node that answers holds it.", "", ""},
+
+	{Event, "node_joined", "A node has become a member, or has come back as a new process.", "", ""},
+	{Event, "node_draining", "A node has begun to hand its partitions over.", "", ""},
+	{Event, "node_left", "A node has left after handing over.", "", ""},
+	{Event, "node_failed", "A node was excluded after it fell silent.", "", ""},
+	{Event, "partitions_served", "After a change of members every partition is served again.", "", ""},
+	{Event, "handoff_began", "Partitions have begun to move to other nodes.", "", ""},
+	{Event, "handoff_ended", "Every partition is with its owner.", "", ""},
+	{Event, "crawl_started", "The crawl has begun with its first seeds, or again with new ones.", "", ""},
+	{Event, "crawl_paused", "A person has paused the crawl.", "", ""},
+	{Event, "crawl_resumed", "A person has resumed the crawl.", "", ""},
+	{Event, "crawl_finished", "The crawl has ended; the reason is among the fields.", "", ""},
+	{Event, "settings_changed", "A person has changed settings of the crawl.", "", ""},
+	{Event, "seeds_added", "A node has taken seeds.", "", ""},
+	{Event, "store_damaged", "The store of a node had lost data, and is rebuilt from the copies on other nodes.", "", ""},
+	{Event, "archive_repaired", "An archive file that a crash had left open is whole again.", "", ""},
+	{Event, "trouble", "A health reason has begun; the fields name it.", "", ""},
+	{Event, "trouble_over", "A health reason has ended.", "", ""},
+
+	{Weight, "info", "Something happened that needs nobody.", "", ""},
+	{Weight, "warn", "It may need attention.", "", ""},
+	{Weight, "error", "Something does not work while it lasts.", "", ""},
+
+	{Showing, "rendered", "The page is shown to a browser: its text and its links are those after its scripts.", "", ""},
+	{Showing, "plain", "The page is taken as the server sent it.", "", ""},
+
+	{Result, "success", "The host has answered, with whatever status.", "", ""},
+	{Result, "error", "The host has not answered, or not with a whole answer.", "", ""},
+
+	{Outcome, "fetched", "The host has answered with a page, of whatever status.", "", ""},
+	{Outcome, "robots_fetched", "The host's robots.txt was fetched; the page is next.", "", ""},
+	{Outcome, "refused", "robots.txt, a budget or the scope refuses the URL: no request was made.", "", ""},
+	{Outcome, "url_failed", "The request for this URL failed; the host is well.", "", ""},
+	{Outcome, "rate_limited", "The host asked for fewer requests (429 or 503), and waits.", "", ""},
+	{Outcome, "host_failed", "The host cannot be reached, and waits.", "", ""},
+	{Outcome, "aborted", "The node ended the request itself: it stops, or lost its right to fetch. The URL stays queued.", "", ""},
+	{Outcome, "robots_pending", "robots.txt cannot be had yet. The URL stays queued.", "", ""},
+	{Outcome, "blocked", "The crawl must not connect to the host's address.", "", ""},
+	{Outcome, "lost", "A connection that was kept open had ended. The URL stays queued, and a new connection is made.", "", ""},
+
+	{Step, "known", "All nodes accept both keys, once all have confirmed it.", "", ""},
+	{Step, "used", "The nodes send the new key.", "", ""},
+	{Step, "alone", "The nodes refuse the old key: the change is complete.", "", ""},
+
+	{Role, "nobody", "The caller has no right.", "", ""},
+	{Role, "read", "The caller may read everything and change nothing.", "", ""},
+	{Role, "operate", "The caller may also add seeds, and pause and resume the crawl.", "", ""},
+	{Role, "admin", "The caller may also stop the crawl, change its settings, drain and forget nodes, revoke tokens and replace the key.", "", ""},
 }
