@@ -251,7 +251,7 @@ func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	format, scope := query.Get("format"), query.Get("scope")
+	format, scope, all := query.Get("format"), query.Get("scope"), query.Get("all")
 	if format != "" && format != "json" && format != "text" {
 		writeProblem(w, http.StatusBadRequest, "format must be json or text, not "+plaintext.Escape(format))
 		return
@@ -260,13 +260,21 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, http.StatusBadRequest, "scope must be cluster or node, not "+plaintext.Escape(scope))
 		return
 	}
+	if all != "" && all != "true" && all != "false" {
+		writeProblem(w, http.StatusBadRequest, "all must be true or false, not "+plaintext.Escape(all))
+		return
+	}
 	st, ok := s.readStatus(w, r, scope == "node")
 	if !ok {
 		return
 	}
 	if format == "text" {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_ = plaintext.WriteStatus(w, st) // the client has gone
+		write := plaintext.WriteStatus
+		if all == "true" {
+			write = plaintext.WriteStatusAll
+		}
+		_ = write(w, st) // the client has gone
 		return
 	}
 	writeJSON(w, st)

@@ -94,6 +94,7 @@ func readRoutes() []route {
 		{method: "GET", path: "/status", id: "status", gives: "the status", summary: "The whole cluster in one document.", serve: (*server).status,
 			params: []param{
 				{name: "format", in: "query", what: "text is the view of crawlnode status", sample: "", words: []string{"json", "text"}},
+				{name: "all", in: "query", what: "with format=text: true is the view of crawlnode status --all", sample: "", words: []string{"true", "false"}},
 				{name: "scope", in: "query", what: "node: only the answering node", sample: "", words: []string{"cluster", "node"}},
 			},
 			reply: crawl.Status{}, other: []media{{name: "text/plain", what: "with format=text"}}, errors: []int{bad, busy}},

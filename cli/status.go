@@ -17,14 +17,15 @@ type statusVerb struct {
 	source   `embed:""`
 	Watch    bool          `group:"output" help:"Show it again and again, until interrupted: on a terminal in place, else one block after the other."`
 	Interval time.Duration `group:"output" placeholder:"DURATION" default:"1s" help:"Time between two of them, with --watch."`
+	All      bool          `group:"output" help:"Show everything: counts of hosts, answers, errors, links, archives, memory and disks. Without it: the state, what is wrong, the speed, the queue and the nodes."`
 	Output   string        `short:"o" group:"output" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
 	Check    string        `group:"output" enum:"ready,healthy," default:"" placeholder:"ready|healthy" help:"Say only whether the node takes part, or the cluster is well: exit code 0 or 1."`
 }
 
 // Help gives the examples of the verb.
 func (*statusVerb) Help() string {
-	return command.Examples("crawlnode status --watch", "crawlnode status --addr 127.0.0.1:27305 -o json",
-		"crawlnode status --data-dir crawlnode-data/n1")
+	return command.Examples("crawlnode status --watch", "crawlnode status --all",
+		"crawlnode status --addr 127.0.0.1:27305 -o json", "crawlnode status --data-dir crawlnode-data/n1")
 }
 
 func (v *statusVerb) Run(ctx context.Context, env *Env) int {
@@ -73,6 +74,8 @@ func (v *statusVerb) Run(ctx context.Context, env *Env) int {
 				enc.SetIndent("", "  ")
 			}
 			_ = enc.Encode(st) // into memory
+		case v.All:
+			_ = plaintext.WriteStatusAll(&screen, st) // into memory
 		default:
 			_ = plaintext.WriteStatus(&screen, st) // into memory
 		}

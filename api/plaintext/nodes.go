@@ -13,8 +13,9 @@ import (
 // WriteNodes lists nodes with the ids that orders may use. Strings are escaped as in WriteStatus.
 func WriteNodes(w io.Writer, nodes []crawl.NodeStatus) error {
 	return writeNodeTable(w, nodes, "NODE\tID\tSTATE\tSEEN\tHELD\tREPLICA\tLEASE\tRPC\tHTTP", func(n *crawl.NodeStatus) []string {
-		return []string{n.Name, string(n.ID), n.State, ago(n.AgeSeconds), known(n.Partitions.Held), known(n.Partitions.Replica),
-			seconds(n.LeaseRemainingSeconds), n.RPC, n.HTTP}
+		cells := []string{n.Name, string(n.ID), n.State, ago(n.AgeSeconds)}
+		cells = append(cells, figures(n, known(n.Partitions.Held), known(n.Partitions.Replica))...)
+		return append(cells, seconds(n.LeaseRemainingSeconds), n.RPC, n.HTTP)
 	})
 }
 
@@ -32,9 +33,10 @@ func WriteNodesWide(w io.Writer, nodes []crawl.NodeStatus) error {
 		if n.PausedReason != nil {
 			paused = *n.PausedReason
 		}
-		return []string{n.Name, string(n.ID), n.State, ago(n.AgeSeconds), version, pid, seconds(n.UptimeSeconds), known(n.Partitions.Held), known(n.Partitions.Replica),
-			known(n.Queued), known(n.PagesTotal), rate(n.PagesPerSecond), known(n.Fetchers.Busy) + "/" + known(n.Fetchers.Max), knownBytes(n.RSSBytes),
-			knownBytes(n.DiskFreeBytes), knownBytes(n.WARCDiskFreeBytes), seconds(n.LeaseRemainingSeconds), n.Gossip, n.RPC, n.HTTP, paused}
+		cells := []string{n.Name, string(n.ID), n.State, ago(n.AgeSeconds), version, pid, seconds(n.UptimeSeconds)}
+		cells = append(cells, figures(n, known(n.Partitions.Held), known(n.Partitions.Replica), known(n.Queued),
+			known(n.PagesTotal), rate(n.PagesPerSecond), busyText(n), knownBytes(n.RSSBytes))...)
+		return append(cells, knownBytes(n.DiskFreeBytes), knownBytes(n.WARCDiskFreeBytes), seconds(n.LeaseRemainingSeconds), n.Gossip, n.RPC, n.HTTP, paused)
 	})
 }
 

@@ -23,10 +23,10 @@ func TestWriteStatusOfOutputs(t *testing.T) {
 		"sink        file:a\\x1b.jsonl: 1,000 events, 3s behind, 2 refused batches; now: disk full\n",
 	}
 	var b, none strings.Builder
-	if err := WriteStatus(&b, used); err != nil {
+	if err := WriteStatusAll(&b, used); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteStatus(&none, &crawl.Status{Render: crawl.RenderStatus{Mode: crawl.RenderOff}}); err != nil {
+	if err := WriteStatusAll(&none, &crawl.Status{Render: crawl.RenderStatus{Mode: crawl.RenderOff}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range lines {

@@ -1,6 +1,7 @@
 package plaintext
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func TestWriteStatus(t *testing.T) {
 		},
 	}
 	var b strings.Builder
-	if err := WriteStatus(&b, st); err != nil {
+	if err := WriteStatusAll(&b, st); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -45,7 +46,7 @@ func TestWriteStatusOfArchivesAway(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	out := crawl.OutputStatus{WARCFiles: 5, WARCBytesTotal: 5 << 20, WARCFilesAway: 2, WARCBytesAway: 2 << 20, WARCFilesLost: 1, WARCBytesLost: 1 << 20}
-	if err := WriteStatus(&b, &crawl.Status{Output: out}); err != nil {
+	if err := WriteStatusAll(&b, &crawl.Status{Output: out}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "5.0 MiB in 5 files (of these 2.0 MiB in 2 files on nodes that are away, 1.0 MiB in 1 files on nodes that were forgotten)"; !strings.Contains(b.String(), want) {
@@ -65,7 +66,7 @@ func TestWriteStatusOfRevisits(t *testing.T) {
 	} {
 		f.Mode = mode
 		var b strings.Builder
-		if err := WriteStatus(&b, &crawl.Status{Freshness: f}); err != nil {
+		if err := WriteStatusAll(&b, &crawl.Status{Freshness: f}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), want) || want == "" && strings.Contains(b.String(), "freshness") {
@@ -82,7 +83,7 @@ func TestWriteStatusOfWorkers(t *testing.T) {
 		"": {},
 	} {
 		var b strings.Builder
-		if err := WriteStatus(&b, &crawl.Status{Workers: w}); err != nil {
+		if err := WriteStatusAll(&b, &crawl.Status{Workers: w}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), want) || want == "" && strings.Contains(b.String(), "workers") {
@@ -113,7 +114,7 @@ func TestWriteStatusOfAFailure(t *testing.T) {
 		{"stuck", crawl.RingStatus{Handoff: crawl.HandoffStatus{Stuck: make([]crawl.StuckStatus, 8)}}, []string{"stuck: partition 0 from - to - since", "stuck: 3 more"}},
 	} {
 		var b strings.Builder
-		if err := WriteStatus(&b, &crawl.Status{Ring: tc.ring}); err != nil {
+		if err := WriteStatusAll(&b, &crawl.Status{Ring: tc.ring}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range tc.want {
@@ -158,15 +159,15 @@ func FuzzWriteStatus(f *testing.F) {
 		st.Cluster = crawl.ClusterStatus{Name: name, State: message, Message: message, Health: crawl.Health{Reasons: []crawl.HealthReason{{Code: name, Message: message}}}}
 		st.Ring.Handoff.Stuck = []crawl.StuckStatus{{From: name, To: name, Reason: message}}
 		st.Bottleneck.Message, st.Crawl.FinishReason = message, &message
-		var b strings.Builder
-		if err := WriteStatus(&b, st); err != nil {
+		st.Crawl.State = crawl.CrawlRunning
+		var all, brief strings.Builder
+		if err := errors.Join(WriteStatusAll(&all, st), WriteStatus(&brief, st)); err != nil {
 			t.Fatal(err)
 		}
-		lines := strings.Split(b.String(), "\n")
-		if len(lines) > 30 {
-			t.Fatalf("a string broke a line: %q", lines)
+		if n := strings.Count(all.String(), "\n"); n > 30 {
+			t.Fatalf("a string broke a line: %q", all.String())
 		}
-		for _, line := range lines {
+		for line := range strings.SplitSeq(all.String()+brief.String(), "\n") {
 			if strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
 				t.Fatalf("unprintable: %q", line)
 			}

@@ -9,13 +9,44 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"crawlnode/crawl"
 )
 
-// WriteStatus formats a status for people: about twenty lines and one for each node. Control and
-// invisible characters are escaped.
+// WriteStatus formats the part of a status that a person looks for first: the state, what is
+// wrong, the speed, the queue and the nodes. For three nodes it fits a screen of 24 lines of 80
+// columns. Control and invisible characters are escaped.
 func WriteStatus(w io.Writer, s *crawl.Status) error {
+	var b, rest bytes.Buffer
+	row(&b, "crawlnode", "%s, asked %s at %s", s.Version.Crawlnode, s.ServedBy, s.AsOf.UTC().Format(time.RFC3339))
+	fold(&b, "cluster", "%s: %s", s.Cluster.Name, sentence(s.Cluster.State, s.Cluster.Message))
+	row(&b, "health", "%s", s.Cluster.Health.Level)
+
+	limits := ""
+	if text := limitsText(s.Crawl.Limits); text != "" {
+		limits = "; limits: " + text
+	}
+	fold(&rest, "crawl", "%s%s", crawlText(&s.Crawl), limits)
+	fold(&rest, "pages", "%s", pagesText(&s.Throughput))
+	if st := s.Crawl.State; st == crawl.CrawlRunning || st == crawl.CrawlIdle {
+		fold(&rest, "bottleneck", "%s", sentence(s.Bottleneck.Cause, s.Bottleneck.Message))
+	}
+	f := &s.Frontier
+	fold(&rest, "queue", "%s queued, %s in flight, %s in outboxes", Count(f.Queued), Count(f.InFlight), Count(f.Outbox))
+	writeNodesBriefly(&rest, s)
+	rest.WriteString("\nmore: crawlnode status --all; what a word means: crawlnode explain WORD\n")
+
+	lines := bytes.Count(b.Bytes(), []byte("\n")) + bytes.Count(rest.Bytes(), []byte("\n"))
+	more := max(len(s.Nodes)-screenNodes, 0) // the screen is too small for these anyway
+	writeTroubles(&b, s, max(screenLines+more-lines, fewestTroubleLines))
+	b.Write(rest.Bytes())
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// WriteStatusAll formats all of a status: about twenty lines and one for each node.
+func WriteStatusAll(w io.Writer, s *crawl.Status) error {
 	var b bytes.Buffer
 	writeCluster(&b, s)
 	writeCrawl(&b, s)
@@ -23,6 +54,123 @@ func WriteStatus(w io.Writer, s *crawl.Status) error {
 	writeNodes(&b, s.Nodes)
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// The screen that WriteStatus fits with so many nodes, and the lines that always tell what is
+// wrong.
+const (
+	screenColumns, screenLines = 80, 24
+	screenNodes                = 3
+	fewestTroubleLines         = 3
+	labelColumns               = 12
+)
+
+// fold writes one labelled line, folded between words to the width of the screen.
+func fold(b *bytes.Buffer, label, format string, args ...any) {
+	for i, line := range folded(fmt.Sprintf(format, args...), screenColumns-labelColumns) {
+		if i > 0 {
+			label = ""
+		}
+		fmt.Fprintf(b, "%-11s %s\n", label, line)
+	}
+}
+
+// folded escapes a text and divides it into lines. A word that is longer than a line has one of
+// its own.
+func folded(text string, columns int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(Escape(text)) {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns:
+			lines, line = append(lines, line), word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}
+
+// writeTroubles writes as many reasons of health as there is room for, and the beginning of the
+// first in any case: the worst are first.
+func writeTroubles(b *bytes.Buffer, s *crawl.Status, room int) {
+	reasons := s.Cluster.Health.Reasons
+	for i, r := range reasons {
+		age := max(s.AsOf.Sub(r.Since).Seconds(), 0)
+		lines := folded(fmt.Sprintf("%s for %s: %s", r.Code, seconds(&age), r.Message), screenColumns-labelColumns)
+		last := i == len(reasons)-1
+		if !last && room <= len(lines) || last && room < len(lines) { // one line says that there are more
+			if i > 0 {
+				row(b, "", "and %d more: crawlnode status --all", len(reasons)-i)
+				return
+			}
+			lines = append(lines[:min(len(lines), max(room-1, 1))], "...: crawlnode status --all")
+		}
+		for _, line := range lines {
+			fmt.Fprintf(b, "%-11s %s\n", "", line)
+		}
+		if room -= len(lines); room <= 0 {
+			return
+		}
+	}
+}
+
+// writeNodesBriefly writes a line for each node, and why it fetches nothing unless all do.
+func writeNodesBriefly(b *bytes.Buffer, s *crawl.Status) {
+	b.WriteByte('\n')
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "NODE\tSTATE\tSEEN\tPAGES\tPAGES/S\tQUEUED\tBUSY\tHTTP")
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		cells := []string{n.Name, n.State, ago(n.AgeSeconds)}
+		cells = append(cells, figures(n, known(n.PagesTotal), rate(n.PagesPerSecond), known(n.Queued), busyText(n))...)
+		cells = append(cells, n.HTTP)
+		for i := range cells {
+			cells[i] = Escape(cells[i])
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
+	}
+	_ = t.Flush() // into memory
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.PausedReason != nil && !gone(n) && s.Crawl.State == crawl.CrawlRunning {
+			for _, line := range folded(n.Name+" fetches nothing: "+*n.PausedReason, screenColumns) {
+				fmt.Fprintln(b, line)
+			}
+		}
+	}
+}
+
+// gone reports whether a node takes no part any more: what it had is with others.
+func gone(n *crawl.NodeStatus) bool { return n.State == crawl.NodeLeft || n.State == crawl.NodeFailed }
+
+// figures are those of a node that takes part; of one that is gone they are no figures.
+func figures(n *crawl.NodeStatus, cells ...string) []string {
+	if gone(n) {
+		for i := range cells {
+			cells[i] = unknown
+		}
+	}
+	return cells
+}
+
+func busyText(n *crawl.NodeStatus) string {
+	return known(n.Fetchers.Busy) + "/" + known(n.Fetchers.Max)
+}
+
+// crawlText is the state of the crawl in one line.
+func crawlText(c *crawl.CrawlStatus) string {
+	text := sentence(c.State, c.Message)
+	if r := c.FinishReason; r != nil && !strings.Contains(text, *r) {
+		text += " (" + *r + ")"
+	}
+	return text + ", " + seconds(&c.RunningSeconds)
+}
+
+// pagesText is the speed of the crawl in one line.
+func pagesText(t *crawl.ThroughputStatus) string {
+	p := &t.PagesPerSecond
+	return fmt.Sprintf("%s; %.1f/s now, %.1f/s last minute, %.1f/s average, %.1f/s peak", Count(t.PagesTotal), p.Now, p.Avg1m, p.Avg, p.Peak)
 }
 
 // row writes one labelled line.
@@ -108,17 +256,12 @@ func orDash(s string) string {
 }
 
 func writeCrawl(b *bytes.Buffer, s *crawl.Status) {
-	state := sentence(s.Crawl.State, s.Crawl.Message)
-	if r := s.Crawl.FinishReason; r != nil {
-		state += " (" + *r + ")"
-	}
-	row(b, "crawl", "%s, %s", state, seconds(&s.Crawl.RunningSeconds))
+	row(b, "crawl", "%s", crawlText(&s.Crawl))
 	if limits := limitsText(s.Crawl.Limits); limits != "" {
 		row(b, "limits", "%s", limits)
 	}
-	p, in := s.Throughput.PagesPerSecond, s.Throughput.BytesInPerSecond
-	row(b, "pages", "%s; %.1f/s now, %.1f/s in the last minute, %.1f/s average, %.1f/s peak", Count(s.Throughput.PagesTotal), p.Now, p.Avg1m, p.Avg, p.Peak)
-	row(b, "received", "%s; %s/s now", Bytes(s.Throughput.BytesInTotal), Bytes(int64(in.Now)))
+	row(b, "pages", "%s", pagesText(&s.Throughput))
+	row(b, "received", "%s; %s/s now", Bytes(s.Throughput.BytesInTotal), Bytes(int64(s.Throughput.BytesInPerSecond.Now)))
 	row(b, "bottleneck", "%s", sentence(s.Bottleneck.Cause, s.Bottleneck.Message))
 }
 
@@ -196,11 +339,10 @@ func writeNodes(b *bytes.Buffer, nodes []crawl.NodeStatus) {
 		if n.PausedReason != nil {
 			state += ", paused: " + *n.PausedReason
 		}
-		cells := []string{
-			n.Name, state, ago(n.AgeSeconds), known(n.Partitions.Held), known(n.Partitions.Replica), known(n.PagesTotal),
-			rate(n.PagesPerSecond), known(n.Queued), known(n.Fetchers.Busy) + "/" + known(n.Fetchers.Max),
-			knownBytes(n.RSSBytes), knownBytes(n.DiskFreeBytes), seconds(n.LeaseRemainingSeconds), n.HTTP,
-		}
+		cells := []string{n.Name, state, ago(n.AgeSeconds)}
+		cells = append(cells, figures(&n, known(n.Partitions.Held), known(n.Partitions.Replica), known(n.PagesTotal),
+			rate(n.PagesPerSecond), known(n.Queued), busyText(&n), knownBytes(n.RSSBytes))...)
+		cells = append(cells, knownBytes(n.DiskFreeBytes), seconds(n.LeaseRemainingSeconds), n.HTTP)
 		for i := range cells {
 			cells[i] = Escape(cells[i])
 		}
