@@ -550,7 +550,7 @@ var table = []rule{
 		"it looks at nodes from outside, as cli/bench; of web/render it uses the search for a browser",
 	},
 	{
-		[]string{"cli/doctor"}, []string{"api/client", "api/plaintext", "cli/command", "config", "crawl", "node/keyfile", "node/preflight"},
+		[]string{"cli/doctor"}, []string{"api/client", "api/plaintext", "cli/command", "config", "crawl", "node/keyfile", "node/network", "node/preflight"},
 		"it checks what a node would find, and starts none",
 	},
 	{

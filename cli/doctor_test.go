@@ -87,7 +87,7 @@ func TestDoctorBeforeTheFirstStart(t *testing.T) {
 		what, level, found string
 	}{
 		{append(healthy, "--fetchers", "0"), command.ExitError, "settings", doctor.LevelFail, "--fetchers"},
-		{replaced(healthy, "--http", taken.Addr().String()), command.ExitOK, "port of --http", doctor.LevelWarn, "process " + strconv.Itoa(os.Getpid())},
+		{replaced(healthy, "--http", taken.Addr().String()), command.ExitError, "port of --http", doctor.LevelFail, "process " + strconv.Itoa(os.Getpid())},
 		{append(replaced(healthy, "--http", "198.18.0.1:1"), "--insecure"), command.ExitError, "port of --http", doctor.LevelFail, "198.18.0.1:1"},
 		{replaced(healthy, "--data-dir", foreign), command.ExitError, "data directory", doctor.LevelFail, "thesis.txt"},
 		{replaced(healthy, "--dns", nobody[0]), command.ExitError, "name server", doctor.LevelFail, "--dns"},

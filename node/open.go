@@ -187,7 +187,7 @@ func (n *Node) openStores(kv storage.KV) (err error) {
 // triple is tried.
 func (n *Node) openAddresses(wrap func(membership.Storage) membership.Storage) error {
 	for try := 0; ; try++ {
-		b, err := network.Listen(&n.cfg, n.dir, n.network, n.log)
+		b, err := network.Listen(&n.cfg, n.given, n.dir, n.network)
 		if bad := (*network.Error)(nil); errors.As(err, &bad) {
 			return usageError(err)
 		}

@@ -16,17 +16,24 @@ import (
 	"crawlnode/api/plaintext"
 	"crawlnode/config"
 	"crawlnode/node/keyfile"
+	"crawlnode/node/network"
 	"crawlnode/node/preflight"
 )
 
 // checkPorts looks whether the three addresses are free, or whose they are.
 func (d *Diagnosis) checkPorts(cfg *config.Config, data preflight.DataState) {
-	for _, a := range [...]struct{ flag, addr string }{{"http", cfg.HTTP}, {"gossip", cfg.Gossip}, {"rpc", cfg.RPC}} {
+	usual := config.Default()
+	for _, a := range [...]struct{ flag, addr, usual string }{
+		{"http", cfg.HTTP, usual.HTTP}, {"gossip", cfg.Gossip, usual.Gossip}, {"rpc", cfg.RPC, usual.RPC}} {
+		level, advice := LevelWarn, "nothing: unless it was given, the node takes another one"
+		if a.addr != a.usual { // so it was given, and stays
+			level, advice = LevelFail, "give another --"+a.flag+", or leave it out: then a free one is taken"
+		}
 		what := "port of --" + a.flag
 		err := bindable(a.addr, a.flag == "gossip")
 		pid, name := 0, ""
 		if errors.Is(err, syscall.EADDRINUSE) {
-			pid, name = portOwner(a.addr)
+			pid, name = network.PortOwner(a.addr)
 		}
 		switch {
 		case err == nil:
@@ -36,11 +43,10 @@ func (d *Diagnosis) checkPorts(cfg *config.Config, data preflight.DataState) {
 		case data.PID > 0 && pid == data.PID:
 			d.add("node", what, LevelOK, fmt.Sprintf("%s is in use by this node, process %d", a.addr, pid), "")
 		case pid > 0:
-			d.add("node", what, LevelWarn, fmt.Sprintf("%s is in use by process %d (%s)", a.addr, pid, name),
-				"nothing, if the node may move all three ports up by ten; else end that process or give another --"+a.flag)
+			d.add("node", what, level, fmt.Sprintf("%s is in use by process %d (%s)", a.addr, pid, name),
+				"end that process, or "+advice)
 		default:
-			d.add("node", what, LevelWarn, a.addr+" is in use by a process that this user may not see",
-				"nothing, if the node may move all three ports up by ten; else give another --"+a.flag)
+			d.add("node", what, level, a.addr+" is in use by a process that this user may not see", advice)
 		}
 	}
 }

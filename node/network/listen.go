@@ -3,9 +3,10 @@ package network
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"crawlnode/config"
@@ -13,8 +14,8 @@ import (
 	"crawlnode/node/datadir"
 )
 
-// If a port is busy, all three addresses move up together by portStep, at most portTries
-// times: nodes on one machine get 27295, 27305...
+// If a port is busy that nobody asked for, all such addresses move up together by portStep, at most
+// portTries times: nodes on one machine get 27295, 27305...
 const (
 	portStep  = 10
 	portTries = 200
@@ -40,58 +41,91 @@ type Error struct{ err error }
 func (e *Error) Error() string { return e.err.Error() }
 func (e *Error) Unwrap() error { return e.err }
 
-// Listen binds the node's addresses, or the next free triple; those of the last start are tried
-// first. Its error is an *Error, or one of the data directory.
-func Listen(c *config.Config, dir *datadir.Dir, network *Network, log *slog.Logger) (*Bound, error) {
-	b, err := listenTriple(c, dir, network)
+// Listen binds the node's addresses. The ports of the flags in given, which a person chose, stay:
+// one that is taken is an error. The others move up together to the next that are free; those of the
+// last start are tried first. Its error is an *Error, or one of the data directory.
+func Listen(c *config.Config, given []string, dir *datadir.Dir, network *Network) (*Bound, error) {
+	b, err := listenTriple(c, given, dir, network)
 	if err != nil {
 		return nil, err
-	}
-	if moved := moved(c, b); moved != "" {
-		log.Warn(moved)
 	}
 	b.HTTP, b.RPC = door.Listen(b.HTTP, httpConnections), door.Listen(b.RPC, rpcConnections)
 	return b, nil
 }
 
-// moved says that a node listens elsewhere than its flags say, "" that it does not. Whoever gave a
-// port has told others of it. That the ports of nodes without such flags move is how they share a
-// machine; the banner shows them.
-func moved(c *config.Config, b *Bound) string {
-	usual := config.Default()
-	for _, a := range [...]struct{ flag, asked, usual, got string }{
-		{"--gossip", c.Gossip, usual.Gossip, b.Gossip},
-		{"--rpc", c.RPC, usual.RPC, b.RPC.Addr().String()},
-		{"--http", c.HTTP, usual.HTTP, b.HTTP.Addr().String()},
-	} {
-		_, asked, _ := net.SplitHostPort(a.asked)
-		_, got, _ := net.SplitHostPort(a.got)
-		if n, err := strconv.Atoi(asked); err == nil && n != 0 && asked != got && a.asked != a.usual {
-			return fmt.Sprintf("%s says port %s, and this node listens at %s, also after a restart, because one of its three ports was taken: tell the other nodes that address, or give free ports", a.flag, asked, got)
-		}
-	}
-	return ""
-}
+// triple are the three addresses: of --http, --gossip and --rpc.
+type triple [3]string
+
+// flags are those of a triple, without dashes.
+var flags = [3]string{"http", "gossip", "rpc"}
 
 // listenTriple is Listen without the doors.
-func listenTriple(c *config.Config, dir *datadir.Dir, network *Network) (*Bound, error) {
+func listenTriple(c *config.Config, given []string, dir *datadir.Dir, network *Network) (*Bound, error) {
+	first := triple{c.HTTP, c.Gossip, c.RPC}
 	asked := c.HTTP + " " + c.Gossip + " " + c.RPC
+	var stays [3]bool
+	for i, flag := range flags {
+		stays[i] = slices.Contains(given, flag)
+	}
 	if last, ok := dir.LoadAddresses(); ok && last.Asked == asked {
-		if b, err := tryTriple(last.HTTP, last.Gossip, last.RPC, network); err == nil {
-			return b, nil
+		if again := (triple{last.HTTP, last.Gossip, last.RPC}); first.keeps(again, stays) {
+			if b, err := tryTriple(again, network); err == nil {
+				return b, nil
+			}
 		}
 	}
 	for i := range portTries {
-		http, gossip, rpc := shifted(c.HTTP, i), shifted(c.Gossip, i), shifted(c.RPC, i)
-		b, err := tryTriple(http, gossip, rpc, network)
+		at := first.shifted(i, stays)
+		b, err := tryTriple(at, network)
 		if err == nil {
 			return b, dir.SaveAddresses(datadir.Addresses{HTTP: b.HTTP.Addr().String(), Gossip: b.Gossip, RPC: b.RPC.Addr().String(), Asked: asked})
 		}
+		which := err.which
+		flag := "--" + flags[which] + " " + at[which]
 		if !errors.Is(err, syscall.EADDRINUSE) {
-			return nil, &Error{fmt.Errorf("listen on --http %s, --gossip %s, --rpc %s: %w: %s", http, gossip, rpc, err, advice(err))}
+			return nil, &Error{fmt.Errorf("listen on %s: %w: %s", flag, err, advice(err))}
+		}
+		if stays[which] {
+			return nil, &Error{fmt.Errorf("listen on %s: the port is in use%s: give another port, or leave --%s "+
+				"out: then a free one is taken", flag, holder(at, which), flags[which])}
 		}
 	}
 	return nil, &Error{fmt.Errorf("no free ports: --http %s, --gossip %s, --rpc %s and the %d triples above them are taken", c.HTTP, c.Gossip, c.RPC, portTries-1)}
+}
+
+// keeps reports whether again, the addresses of the last start, has the ports that stay.
+func (t triple) keeps(again triple, stays [3]bool) bool {
+	for i := range t {
+		_, asked, _ := net.SplitHostPort(t[i])
+		_, got, _ := net.SplitHostPort(again[i])
+		if stays[i] && asked != got && asked != "0" {
+			return false
+		}
+	}
+	return true
+}
+
+// shifted moves the ports up by i steps, but for those that stay.
+func (t triple) shifted(i int, stays [3]bool) triple {
+	for k := range t {
+		if !stays[k] {
+			t[k] = shifted(t[k], i)
+		}
+	}
+	return t
+}
+
+// holder says who has the port of one of the addresses, as far as the system tells.
+func holder(at triple, which int) string {
+	for i := range at {
+		if _, port, _ := net.SplitHostPort(at[which]); i != which && strings.HasSuffix(at[i], ":"+port) {
+			return " for --" + flags[i]
+		}
+	}
+	if pid, name := PortOwner(at[which]); pid > 0 {
+		return fmt.Sprintf(" by %s (process %d)", name, pid)
+	}
+	return ""
 }
 
 // shifted moves an address's port up by i steps; port 0 stays.
@@ -104,21 +138,30 @@ func shifted(addr string, i int) string {
 	return net.JoinHostPort(host, strconv.Itoa(n+i*portStep))
 }
 
-func tryTriple(http, gossip, rpc string, network *Network) (*Bound, error) {
-	h, err := listen(http, network)
+// busy is the error of one of three addresses.
+type busy struct {
+	which int
+	err   error
+}
+
+func (b *busy) Error() string { return b.err.Error() }
+func (b *busy) Unwrap() error { return b.err }
+
+func tryTriple(at triple, network *Network) (*Bound, *busy) {
+	h, err := listen(at[0], network)
 	if err != nil {
-		return nil, err
+		return nil, &busy{0, err}
 	}
-	r, err := listen(rpc, network)
+	r, err := listen(at[2], network)
 	if err != nil {
 		h.Close()
-		return nil, err
+		return nil, &busy{2, err}
 	}
-	g, err := probeGossip(gossip, network)
+	g, err := probeGossip(at[1], network)
 	if err != nil {
 		h.Close()
 		r.Close()
-		return nil, err
+		return nil, &busy{1, err}
 	}
 	return &Bound{HTTP: h, RPC: r, Gossip: g}, nil
 }

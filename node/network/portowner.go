@@ -1,4 +1,4 @@
-package doctor
+package network
 
 import (
 	"bufio"
@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// portOwner is the process that listens on a TCP port of this machine. Its pid is 0
+// PortOwner is the process that listens on a TCP port of this machine. Its pid is 0
 // when the system does not tell, as for processes of other users.
-func portOwner(addr string) (pid int, name string) {
+func PortOwner(addr string) (pid int, name string) {
 	_, text, err := net.SplitHostPort(addr)
 	port, err2 := strconv.Atoi(text)
 	if err != nil || err2 != nil {
