@@ -310,7 +310,7 @@ func helper(t *testing.T, browser, dir string, before ...string) (
 func TestHelper(t *testing.T) {
 	browser, ok := os.LookupEnv(helperVariable)
 	if !ok {
-		t.Skip("this is a part of other tests, which start it themselves")
+		return // nobody's other process: the tests that start it judge what it says
 	}
 	dir := os.Getenv("CRAWLNODE_TEST_RENDER_DIR")
 	p, err := New(Config{Browser: browser, Dir: dir, Timeout: patience})
