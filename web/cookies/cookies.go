@@ -38,22 +38,16 @@ func (j Jar) Set(u urlnorm.URL, setCookie []string, now time.Time, l Limits) Jar
 	}
 	all := j.read(now)
 	for _, line := range setCookie {
-		c, err := http.ParseSetCookie(line)
-		if err != nil || !accepted(u, c) {
+		c, ok := parse(line, now)
+		if !ok || !accepted(u, c) {
 			continue
 		}
-		if !strings.HasPrefix(c.Path, "/") {
-			c.Path = defaultPath(u)
+		if c.path == "" {
+			c.path = defaultPath(u)
 		}
-		switch {
-		case c.MaxAge < 0:
-			c.Expires = time.Unix(1, 0)
-		case c.MaxAge > 0:
-			c.Expires = now.Add(time.Duration(min(c.MaxAge, 400*24*3600)) * time.Second)
-		}
-		all = slices.DeleteFunc(all, func(o *http.Cookie) bool { return o.Name == c.Name && o.Path == c.Path })
-		if c.Expires.IsZero() || c.Expires.After(now) {
-			all = append(all, &http.Cookie{Name: c.Name, Value: c.Value, Quoted: c.Quoted, Path: c.Path, Secure: c.Secure, Expires: c.Expires})
+		all = slices.DeleteFunc(all, func(o cookie) bool { return o.name == c.name && o.path == c.path })
+		if c.lives(now) {
+			all = append(all, c)
 		}
 	}
 	return write(all, l)
@@ -66,23 +60,24 @@ func (j Jar) Header(u urlnorm.URL, now time.Time) string {
 		return ""
 	}
 	path, _, _ := strings.Cut(u.PathQuery(), "?")
-	sent := slices.DeleteFunc(j.read(now), func(c *http.Cookie) bool {
-		return c.Secure && u.Scheme() != "https" || !pathMatch(path, c.Path)
+	sent := slices.DeleteFunc(j.read(now), func(c cookie) bool {
+		return c.secure && u.Scheme() != "https" || !pathMatch(path, c.path)
 	})
-	slices.SortStableFunc(sent, func(a, b *http.Cookie) int { return cmp.Compare(len(b.Path), len(a.Path)) })
+	slices.SortStableFunc(sent, func(a, b cookie) int { return cmp.Compare(len(b.path), len(a.path)) })
 	pairs := make([]string, len(sent))
 	for i, c := range sent {
-		pairs[i] = (&http.Cookie{Name: c.Name, Value: c.Value, Quoted: c.Quoted}).String()
+		if pairs[i] = c.value; c.name != "" {
+			pairs[i] = c.name + "=" + c.value
+		}
 	}
 	return strings.Join(pairs, "; ")
 }
 
 // read parses the lines, without cookies that have expired.
-func (j Jar) read(now time.Time) []*http.Cookie {
-	var all []*http.Cookie
+func (j Jar) read(now time.Time) []cookie {
+	var all []cookie
 	for line := range strings.SplitSeq(string(j), "\n") {
-		c, err := http.ParseSetCookie(line)
-		if err == nil && (c.Expires.IsZero() || c.Expires.After(now)) {
+		if c, ok := parse(line, now); ok && c.lives(now) {
 			all = append(all, c)
 		}
 	}
@@ -91,12 +86,12 @@ func (j Jar) read(now time.Time) []*http.Cookie {
 
 // write makes a jar of cookies, without those that are too large, and without the oldest when
 // there are too many.
-func write(all []*http.Cookie, l Limits) Jar {
+func write(all []cookie, l Limits) Jar {
 	var lines []string
 	size := 0
 	for _, c := range slices.Backward(all) {
-		line := c.String()
-		if line == "" || len(line) > l.Each {
+		line := c.line()
+		if len(line) > l.Each {
 			continue
 		}
 		if size += len(line) + 1; size > l.All || len(lines) == l.Cookies {
@@ -110,21 +105,25 @@ func write(all []*http.Cookie, l Limits) Jar {
 
 // accepted reports whether u may set a cookie: by the domain rules of net/http/cookiejar, which
 // would send it back to u's own host, and by the rules that cookiejar lacks: Secure needs https, and
-// the prefixes of section 4.1.3.
-func accepted(u urlnorm.URL, c *http.Cookie) bool {
-	secure := u.Scheme() == "https"
-	name := strings.ToLower(c.Name)
+// the prefixes of section 4.1.3, which a cookie without a name cannot pretend to have.
+func accepted(u urlnorm.URL, c cookie) bool {
+	name := strings.ToLower(c.name)
+	if name == "" {
+		if v := strings.ToLower(c.value); strings.HasPrefix(v, "__secure-") || strings.HasPrefix(v, "__host-") {
+			return false
+		}
+	}
 	switch {
-	case c.Secure && !secure,
-		strings.HasPrefix(name, "__secure-") && !c.Secure,
-		strings.HasPrefix(name, "__host-") && (!c.Secure || c.Path != "/" || c.Domain != ""):
+	case c.secure && u.Scheme() != "https",
+		strings.HasPrefix(name, "__secure-") && !c.secure,
+		strings.HasPrefix(name, "__host-") && (!c.secure || c.path != "/" || c.domain != ""):
 		return false
-	case c.Domain == "":
+	case c.domain == "":
 		return true
 	}
 	jar, _ := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // it never fails
 	at := &url.URL{Scheme: u.Scheme(), Host: u.Host(), Path: "/"}
-	jar.SetCookies(at, []*http.Cookie{{Name: "n", Value: "v", Domain: c.Domain, Path: "/"}})
+	jar.SetCookies(at, []*http.Cookie{{Name: "n", Value: "v", Domain: c.domain, Path: "/"}})
 	return len(jar.Cookies(at)) > 0
 }
 
