@@ -77,6 +77,13 @@ func redirects(status int) bool {
 	return false
 }
 
+// shown reports whether the content of an answer is the page, and not an error page: 2xx, and a 3xx
+// other than 304 when it leads nowhere. Browsers show that one (Fetch, "HTTP-redirect fetch": without
+// a Location the response is returned), and 300 offers its choices there (RFC 9110, section 15.4.1).
+func shown(status int) bool {
+	return status >= 200 && status < 400 && status != http.StatusNotModified
+}
+
 // mediaKind is the format from which an answer's links are read.
 type mediaKind uint8
 
@@ -137,7 +144,7 @@ type finds struct {
 }
 
 // read adds to o what the answer leads to: the target of a redirect, or the links of a page or
-// sitemap that was delivered (2xx). Pages that come with 404, 403, 500 and the like are error
+// sitemap that was delivered (2xx), or of a redirect without a target. Pages that come with 404, 403, 500 and the like are error
 // pages: their links are the site's navigation, which every real page has, or searches, and are not
 // taken. A panic in a parser does not end the node: the page then counts as one without links. The
 // Document is nil when the answer was no page. whole says that the same payload would bring nothing else, as long as the rules
@@ -174,12 +181,12 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	}()
 	f.seen[v.Item.URL.String()] = struct{}{} // a link to the page itself is ignored
 	o.NoIndex, _ = directives(resp, rules.Settings.Agent())
-	switch ok := resp.Status >= 200 && resp.Status < 300; {
-	case redirects(resp.Status):
+	switch to := resp.Header.Get("Location"); {
+	case redirects(resp.Status) && to != "":
 		f.cookies = w.cookiesOf(&v, rules)
 		f.setCookies = resp.Header["Set-Cookie"]
-		f.location(resp.Header.Get("Location"))
-	case !ok:
+		f.location(to)
+	case !shown(resp.Status):
 	case kindOf(resp) == sheetMedia:
 		f.sheet(resp)
 	case f.isForeign():
