@@ -64,20 +64,58 @@ const DefaultAgent = "crawlnode"
 func (s *Settings) Agent() string { return cmp.Or(s.RobotsAgent, ProductToken(s.UserAgent)) }
 
 // ProductToken is the product token of a User-Agent header (RFC 9309, section 2.2.1): its first
-// letters, "_" and "-". A user agent that only claims to be compatible with a browser, as in
-// "Mozilla/5.0 (compatible; FieldBot/1.0; +https://…)", is known by the name behind that word.
+// letters, "_" and "-". A user agent that claims to be a browser is known by the name that its
+// robot goes by, as robotName finds it.
 func ProductToken(userAgent string) string {
 	userAgent = strings.TrimSpace(userAgent)
-	if strings.HasPrefix(userAgent, "Mozilla/") {
-		if _, name, ok := strings.Cut(userAgent, "(compatible;"); ok {
-			userAgent = strings.TrimSpace(name)
-		}
+	if len(userAgent) > len(browser) && strings.EqualFold(userAgent[:len(browser)], browser) {
+		userAgent = cmp.Or(robotName(userAgent), userAgent)
 	}
 	end := 0
 	for end < len(userAgent) && isTokenByte(userAgent[end]) {
 		end++
 	}
 	return cmp.Or(userAgent[:end], DefaultAgent)
+}
+
+// browser is how the user agent of each browser begins.
+const browser = "Mozilla/"
+
+// robotName is where a robot's name begins in a user agent that claims to be a browser; "": it has
+// none. The first rule counts that finds one:
+//
+//	what stands behind "compatible" in a comment       (KHTML, like Gecko; compatible; FieldBot/1.0)
+//	the beginning of a comment that names a contact    Safari/605 (FieldBot/1.0; +https://…)
+//	the product before a comment that is only that     Safari/605 FieldBot/1.0 (+https://…)
+func robotName(userAgent string) string {
+	var named string
+	for before, rest, ok := strings.Cut(userAgent, "("); ok; before, rest, ok = strings.Cut(rest, "(") {
+		var comment string
+		comment, rest, _ = strings.Cut(rest, ")")
+		compatible := false
+		for element := range strings.SplitSeq(comment, ";") {
+			element = strings.TrimSpace(element)
+			if compatible && element != "" {
+				return element
+			}
+			compatible = compatible || strings.EqualFold(element, "compatible")
+		}
+		if named != "" || !strings.Contains(comment, "://") && !strings.Contains(comment, "@") {
+			continue
+		}
+		if named = strings.TrimSpace(comment); isContact(named) {
+			before = strings.TrimSpace(before)
+			named = before[strings.LastIndexAny(before, " \t")+1:]
+		}
+	}
+	return named
+}
+
+// isContact reports whether the first word of a comment is an address.
+func isContact(comment string) bool {
+	word, _, _ := strings.Cut(comment, ";")
+	word, _, _ = strings.Cut(word, " ")
+	return strings.HasPrefix(word, "+") || strings.Contains(word, "://") || strings.Contains(word, "@")
 }
 
 // IsProductToken reports whether robots.txt can name an agent so (RFC 9309, section 2.2.1).
