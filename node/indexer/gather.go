@@ -24,10 +24,15 @@ type gather struct {
 	documents, covered int64
 	coveredBy          map[crawl.NodeID]int64
 	documentsBy        map[crawl.NodeID]int64
-	unanswered         int  // partitions that nobody answers for
-	copies             bool // some partitions are answered for by a node that does not hold them
-	changed            bool // a node no longer had what it answers for
-	found              map[string]crawl.NodeID
+	// began is when the first step began, once a node was late in it: then each node that is asked has its last chance, until
+	// most later. patient says that nobody stands in for nodes that are late: each of the other steps is their last chance.
+	began      time.Time
+	most       time.Duration
+	patient    bool
+	unanswered int  // partitions that nobody answers for
+	copies     bool // some partitions are answered for by a node that does not hold them
+	changed    bool // a node no longer had what it answers for
+	found      map[string]crawl.NodeID
 }
 
 func newGather(x *Indexer, late *lateNodes, failed map[crawl.NodeID]bool) *gather {
@@ -35,29 +40,38 @@ func newGather(x *Indexer, late *lateNodes, failed map[crawl.NodeID]bool) *gathe
 }
 
 // candidate is the first node that has a partition and was not tried for it. A node that was late lately comes after the
-// others, and one that was late in this question has a second chance when nobody else has the partition.
-func (g *gather) candidate(p uint32, tried map[uint32][]crawl.NodeID) (id crawl.NodeID) {
-	var slow, again crawl.NodeID
+// others, and one that was late in this question has a second chance when nobody else has the partition. Nodes that hang come
+// last. more says that another one is left that may be as good.
+func (g *gather) candidate(p uint32, tried map[uint32][]crawl.NodeID) (id crawl.NodeID, more bool) {
+	var slow, again, hangs crawl.NodeID
+	first := func(of *crawl.NodeID, h crawl.NodeID) {
+		if *of == "" {
+			*of = h
+		}
+	}
 	for _, h := range g.x.o.Holders(crawl.Partition(p)) {
 		switch {
 		case h == "" || g.failed[h]:
 		case slices.Contains(tried[p], h):
-			if g.waited[h] && again == "" && times(tried[p], h) == 1 {
-				again = h
+			if g.waited[h] && !g.broken[h] && times(tried[p], h) == 1 {
+				first(&again, h)
 			}
 		case g.broken[h]:
+		case g.late.hangs(h, g.x.o.Now()):
+			first(&hangs, h)
 		case g.waited[h] || g.late.was(h, g.x.o.Now()):
-			if slow == "" {
-				slow = h
-			}
+			first(&slow, h)
 		default:
-			return h
+			return h, true
 		}
 	}
 	if slow != "" {
-		return slow
+		return slow, again != ""
 	}
-	return again
+	if again != "" {
+		return again, false
+	}
+	return hangs, false
 }
 
 // times is how often a node was tried.
@@ -89,21 +103,28 @@ func (g *gather) Statistics(ctx context.Context, q search.Question) (search.Stat
 	}
 	began := time.Now()
 	for round := 0; len(left) > 0 && round < 3; round++ {
-		if len(g.waited) > 0 && time.Since(began) >= mostWait {
-			break // a person waits: it is answered without them
-		}
 		shares := map[crawl.NodeID][]uint32{}
 		var next []uint32
+		most := callTime
 		for _, p := range left {
-			id := g.candidate(p, tried)
+			id, more := g.candidate(p, tried)
 			if id == "" {
 				next = append(next, p)
 				continue
 			}
 			tried[p] = append(tried[p], id)
 			shares[id] = append(shares[id], p)
+			if more && round < 2 {
+				most = hedgeAfter + (callTime-hedgeAfter)/2 // the rest is for the next round
+			}
 		}
-		for _, a := range g.again(ctx, began, shares, call{Step: stepStatistics, Plan: search.Plan{Question: q}}) {
+		if len(g.waited) > 0 {
+			if time.Since(began) >= most {
+				break // a person waits: it is answered without them
+			}
+			g.began, g.most, g.patient = began, most, true
+		}
+		for _, a := range g.ask(ctx, shares, call{Step: stepStatistics, Plan: search.Plan{Question: q}}) {
 			if a.Err != nil || a.Value.Statistics == nil {
 				next = append(next, shares[a.Node]...)
 				continue
@@ -112,18 +133,9 @@ func (g *gather) Statistics(ctx context.Context, q search.Question) (search.Stat
 		}
 		left = next
 	}
+	g.began = time.Time{}
 	g.unanswered = len(left)
 	return sum, ctx.Err()
-}
-
-// again asks nodes in the first step. Once one was late, all together have mostWait.
-func (g *gather) again(ctx context.Context, began time.Time, shares map[crawl.NodeID][]uint32, c call) []fanout.Answer[crawl.NodeID, *reply] {
-	if len(g.waited) > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, mostWait-time.Since(began), errLate)
-		defer cancel()
-	}
-	return g.ask(ctx, shares, c)
 }
 
 // take takes a node's statistics, and returns the partitions that it does not have. The words of a node count once.
@@ -209,13 +221,13 @@ func (g *gather) askEach(ctx context.Context, shares map[crawl.NodeID][]uint32, 
 		}
 	}
 	slices.Sort(nodes)
-	asking, wait := newPatience(ctx, len(nodes))
+	asking, wait, hanging := g.wait(ctx, nodes)
 	defer wait.stop()
 	answers := fanout.Ask(nodes, func(id crawl.NodeID) (*reply, error) {
 		one := c(id)
 		one.Plan.Partitions = shares[id]
 		r, err := g.one(asking, id, &one)
-		if err == nil {
+		if err == nil && !hanging[id] {
 			wait.answered()
 		}
 		return r, err
@@ -224,25 +236,48 @@ func (g *gather) askEach(ctx context.Context, shares map[crawl.NodeID][]uint32, 
 	for _, a := range answers {
 		if a.Err != nil {
 			g.missed(a.Node, late, a.Err)
+		} else {
+			g.late.answered(a.Node)
 		}
 	}
 	return answers
 }
 
-// missed notes that a node has not answered. One that was late keeps its second chance in the first step, unless it is known
-// to be late.
+// wait starts to wait for nodes. hanging are those that are not waited for as long as others.
+func (g *gather) wait(ctx context.Context, nodes []crawl.NodeID) (asking context.Context, p *patience, hanging map[crawl.NodeID]bool) {
+	if !g.lastChance() {
+		asking, p = newPatience(ctx, len(nodes))
+		return asking, p, nil
+	}
+	began, most := g.began, g.most
+	if began.IsZero() {
+		began, most = time.Now(), callTime
+	}
+	hanging = map[crawl.NodeID]bool{}
+	for _, id := range nodes {
+		if g.late.hangs(id, g.x.o.Now()) {
+			hanging[id] = true
+		}
+	}
+	asking, p = newLastChance(ctx, began, most, len(nodes)-len(hanging))
+	return asking, p, hanging
+}
+
+// lastChance reports whether who does not answer now is left out.
+func (g *gather) lastChance() bool { return g.patient && len(g.shares) > 0 || !g.began.IsZero() }
+
+// missed notes that a node has not answered. One that was late keeps its second chance in the first step, unless it hangs.
 func (g *gather) missed(id crawl.NodeID, late bool, err error) {
 	g.x.o.Log.Debug("a node has not answered a question", "node", id, "late", late, "error", err)
-	first := len(g.shares[id]) == 0 && !g.waited[id] && !g.late.was(id, g.x.o.Now())
-	if late {
-		g.waited[id] = true
+	if !late {
+		g.broken[id] = true
+		return
 	}
-	if !late || !first {
+	g.late.note(id, g.x.o.Now(), g.lastChance())
+	if len(g.shares[id]) > 0 || g.waited[id] || g.late.hangs(id, g.x.o.Now()) {
 		g.broken[id] = true
 	}
-	if late {
-		g.late.note(id, g.x.o.Now())
-	}
+	g.waited[id] = true
 }
 
 // one asks one node, which may be this one.

@@ -12,23 +12,42 @@ import (
 )
 
 // TestStalledNodesDoNotHoldTheAnswer: a node that takes calls and answers none costs the first question hedgeAfter, and the
-// following ones nothing, as its replica is asked. What nobody else has costs a second wait, and is missing in the coverage.
+// following ones nothing, as its replica is asked. What nobody else has is waited for as long as for a busy node, once: then the
+// node is known to hang, and what only it has is missing in the coverage. Nodes that are only busy are waited for each time.
 func TestStalledNodesDoNotHoldTheAnswer(t *testing.T) {
+	const never = time.Hour
 	for _, c := range []struct {
 		name          string
-		stalled       []crawl.NodeID
+		takes         map[crawl.NodeID]time.Duration // an answer of a node, in each step
 		want          string
 		first, second time.Duration
 	}{
 		{"none", nil, "h0/ h1/ h2/ 1.00", 0, 0},
-		{"its replica answers", []crawl.NodeID{"b"}, "h0/ h1/ h2/ 1.00", hedgeAfter, 0},
-		{"two, and one partition is with nobody else", []crawl.NodeID{"b", "c"}, "h0/ h1/ 0.67", hedgeAfter + alone, hedgeAfter + alone},
+		{"its replica answers", map[crawl.NodeID]time.Duration{"b": never}, "h0/ h1/ h2/ 1.00", hedgeAfter, 0},
+		{"two, and one partition is with nobody else", map[crawl.NodeID]time.Duration{"b": never, "c": never}, "h0/ h1/ 0.67", callTime, hedgeAfter + alone},
+		// Two more steps, in which c is waited for at once.
+		{"one, and a busy one", map[crawl.NodeID]time.Duration{"b": never, "c": time.Second}, "h0/ h1/ h2/ 1.00", callTime/2 + 3500*time.Millisecond, hedgeAfter + 3*time.Second},
+		{"one, and a very busy one", map[crawl.NodeID]time.Duration{"b": time.Second, "c": never}, "h0/ h1/ h2/ 1.00", callTime/2 + 3500*time.Millisecond, callTime/2 + 3500*time.Millisecond},
+		{"both are busy", map[crawl.NodeID]time.Duration{"b": 600 * time.Millisecond, "c": 700 * time.Millisecond}, "h0/ h1/ h2/ 1.00", 3 * time.Second, 3 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				nodes, stalled := threeNodes(t, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
-				for _, id := range c.stalled {
-					stalled[id] = true
+				nodes, dead := threeNodes(t, nil)
+				for _, n := range nodes {
+					call := n.o.Call
+					n.o.Call = func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
+						answer := time.NewTimer(c.takes[to])
+						defer answer.Stop()
+						select {
+						case <-answer.C:
+							return call(ctx, to, payload)
+						case <-ctx.Done():
+							return nil, ctx.Err()
+						}
+					}
+				}
+				if len(dead) > 0 {
+					t.Fatal("no node is dead here")
 				}
 				s := NewSearcher(nodes["a"].Indexer)
 				for i, most := range []time.Duration{c.first, c.second} {

@@ -32,7 +32,8 @@ func NewSearcher(x *Indexer) *Searcher { return &Searcher{x: x, turns: make(chan
 var errOff = fmt.Errorf("%w: this crawl has no index: set it with crawlnode crawl-config set index=on, or start the founding node with --index on; pages that are fetched from then on are found", crawl.ErrRefused)
 
 // Search answers a question over all partitions. A node that fails is left out in a second try, and its partitions are
-// asked of others that have them; what nobody answers for is missing in Coverage.
+// asked of others that have them; one that was late comes after the others, and has more time. What nobody answers for is
+// missing in Coverage.
 func (s *Searcher) Search(ctx context.Context, q crawl.SearchQuery) (*crawl.SearchReport, error) {
 	if !s.x.o.Rules().On {
 		return nil, errOff
@@ -51,9 +52,10 @@ func (s *Searcher) Search(ctx context.Context, q crawl.SearchQuery) (*crawl.Sear
 	page, err := search.Search(ctx, g, r)
 	if ctx.Err() == nil && (err != nil || g.lost()) { // a node failed between two steps
 		for id := range g.broken {
-			failed[id] = true
+			failed[id] = !g.waited[id] // who was late comes last, and is waited for where nobody else can answer
 		}
 		g = newGather(s.x, &s.late, failed)
+		g.patient = true
 		page, err = search.Search(ctx, g, r)
 	}
 	if err != nil {
