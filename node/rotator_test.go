@@ -3,16 +3,16 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"crawlnode/clusterkey"
 	"crawlnode/clusterkey/clusterkeytest"
@@ -116,13 +116,45 @@ func (c *mutualCalls) callAll(ctx context.Context, from, to *running) {
 		case err == nil:
 			c.answers[pair]++
 		case ctx.Err() != nil:
-		case strings.Contains(err.Error(), context.DeadlineExceeded.Error()): // the handshake's as well
+		case tooLate(err):
 			c.late++
 		default:
 			c.refused = append(c.refused, fmt.Sprintf("%s: %v", pair, err))
 		}
 		c.mu.Unlock()
 		time.Sleep(5 * time.Millisecond) // load, not a wait
+	}
+}
+
+// tooLate tells an answer that came too late on a busy machine from one that refuses. The limit of the call, that of the
+// connection or that of the handshake has passed, on this side; or on the other, which then ends a handshake without a
+// word. Who refuses a key says so in an alert, and a connection that ends under a call does not end in its handshake.
+func tooLate(err error) bool {
+	text := err.Error()
+	if strings.Contains(text, context.DeadlineExceeded.Error()) || strings.Contains(text, os.ErrDeadlineExceeded.Error()) {
+		return true
+	}
+	_, handshake, ok := strings.Cut(text, "handshake failed: ")
+	return ok && (strings.HasPrefix(handshake, io.EOF.Error()) || strings.Contains(handshake, syscall.ECONNRESET.Error()))
+}
+
+// What is taken for a busy machine, and what is not.
+func TestTooLate(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"rpc error: code = DeadlineExceeded desc = context deadline exceeded":                                                   true,
+		`connection error: desc = "transport: authentication handshake failed: context deadline exceeded"`:                      true,
+		`connection error: desc = "transport: authentication handshake failed: read tcp 127.0.0.1:1->127.0.0.1:2: i/o timeout"`: true,
+		`connection error: desc = "transport: authentication handshake failed: EOF"`:                                            true,
+		`"transport: authentication handshake failed: read tcp 127.0.0.1:1->127.0.0.1:2: read: connection reset by peer"`:       true,
+		`connection error: desc = "transport: authentication handshake failed: remote error: tls: bad certificate"`:             false,
+		`connection error: desc = "transport: authentication handshake failed: n2 has another cluster key"`:                     false,
+		"rpc error: code = Unavailable desc = error reading from server: EOF":                                                   false,
+		"rpc error: code = Unavailable desc = read tcp 127.0.0.1:1->127.0.0.1:2: read: connection reset by peer":                false,
+	} {
+		if got := tooLate(errors.New(text)); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
 	}
 }
 
@@ -235,7 +267,7 @@ func opens(t *testing.T, n *running, key, other clusterkey.Key) {
 	}
 	until(t, patience, func() string {
 		err := callAs(t.Context(), key, n)
-		if status.Code(err) == codes.DeadlineExceeded {
+		if err != nil && tooLate(err) {
 			return fmt.Sprintf("%s answers nobody yet: %v", n.name, err) // the machine is busy
 		}
 		if err != nil {
