@@ -70,7 +70,7 @@ demo: build ## three nodes and a synthetic web on loopback, one node killed half
 test: ## tests of every kind, as each commit must pass them: units, models, the known inputs of each fuzz target, simulations, real processes
 	.ci/run test
 
-test-quick: ## three minutes for a change, and nothing is installed: build, vet and unit tests, without those that a change leaves as they were
+test-quick: ## some three minutes for a change, nothing is installed: build, vet, unit tests of what was changed and of all that imports it
 	.ci/quick '$(SLOW)'
 
 check: ## all that a commit must pass: lint, build, test; the time of each part, what was left out and the slowest tests

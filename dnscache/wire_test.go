@@ -78,7 +78,7 @@ func hostile(t testing.TB) func(w dns.ResponseWriter, q *dns.Msg) *dns.Msg {
 func TestAnswersOfARealServer(t *testing.T) {
 	t.Parallel()
 	z, server := serve(t, hostile(t))
-	c := open(t, Options{Servers: []string{server}, Timeout: 300 * time.Millisecond, LookupTimeout: 5 * time.Second})
+	c := open(t, Options{Servers: []string{server}, Timeout: 2 * time.Second, LookupTimeout: 20 * time.Second})
 	tests := []struct {
 		host  string
 		addrs string // first ones
