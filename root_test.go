@@ -236,7 +236,7 @@ var table = []rule{
 		"the edge to memberlist; what its news lead to is decided by views, and the door is for strangers",
 	},
 	{
-		[]string{"membership/join"}, []string{"membership/gossip", "crawl"},
+		[]string{"membership/join"}, []string{"membership/consensus", "membership/gossip", "crawl"},
 		"it tries addresses through an interface that it declares; who founds a cluster is decided above",
 	},
 	{

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -133,6 +132,8 @@ func newParser(env *Env, exit func(int)) *kong.Kong {
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(parseDuration)),
 		kong.TypeMapper(reflect.TypeFor[netip.Prefix](), kong.MapperFunc(parseNet)),
 		kong.TypeMapper(reflect.TypeFor[crawl.AssetPolicy](), command.AssetsFlag{}),
+		kong.TypeMapper(reflect.TypeFor[config.Size](), kong.MapperFunc(parseSize)),
+		kong.KindMapper(reflect.Float64, kong.MapperFunc(parseFloat)),
 		kong.KindMapper(reflect.Int, kong.MapperFunc(parseInt)),
 		kong.KindMapper(reflect.Int64, kong.MapperFunc(parseInt)),
 	)
@@ -152,7 +153,7 @@ func parseDuration(from *kong.DecodeContext, target reflect.Value) error {
 	if err == nil {
 		target.SetInt(int64(d))
 	}
-	return err
+	return config.Bounded(from.Value.Name, err)
 }
 
 // parseInt reads a whole number: the error says what to write.
@@ -161,12 +162,38 @@ func parseInt(from *kong.DecodeContext, target reflect.Value) error {
 	if err != nil {
 		return err
 	}
-	n, err := strconv.ParseInt(fmt.Sprint(token.Value), 10, target.Type().Bits())
+	n, err := config.ParseInt(fmt.Sprint(token.Value), target.Type().Bits())
 	if err != nil {
-		return fmt.Errorf("%q is not a whole number: write it with digits alone, such as 1000", fmt.Sprint(token.Value))
+		return config.Bounded(from.Value.Name, err)
 	}
 	target.SetInt(n)
 	return nil
+}
+
+// parseFloat reads a number: the error says what to write.
+func parseFloat(from *kong.DecodeContext, target reflect.Value) error {
+	token, err := from.Scan.PopValue("number")
+	if err != nil {
+		return err
+	}
+	x, err := config.ParseFloat(fmt.Sprint(token.Value))
+	if err == nil {
+		target.SetFloat(x)
+	}
+	return err
+}
+
+// parseSize reads a size as the settings do: the error says what to write.
+func parseSize(from *kong.DecodeContext, target reflect.Value) error {
+	token, err := from.Scan.PopValue("size")
+	if err != nil {
+		return err
+	}
+	s, ok := target.Addr().Interface().(*config.Size)
+	if !ok {
+		panic("BUG: no size")
+	}
+	return config.Bounded(from.Value.Name, s.UnmarshalText([]byte(fmt.Sprint(token.Value))))
 }
 
 // parseNet reads a network as the settings do: the error says what to write.

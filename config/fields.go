@@ -81,7 +81,7 @@ func (f field) set(values []string) error {
 		if len(values) != 1 {
 			return fmt.Errorf("takes one value, not %d", len(values))
 		}
-		return parse(f.value, values[0])
+		return Bounded(f.name, parse(f.value, values[0]))
 	}
 	out := reflect.MakeSlice(f.value.Type(), len(values), len(values))
 	for i, v := range values {
@@ -120,15 +120,15 @@ func parse(v reflect.Value, text string) error {
 		v.SetBool(b)
 		return err
 	case reflect.Int, reflect.Int64:
-		n, err := strconv.ParseInt(text, 10, v.Type().Bits())
+		n, err := ParseInt(text, v.Type().Bits())
 		if err != nil {
-			return fmt.Errorf("%q is not a whole number: write it with digits alone, such as 1000", text)
+			return err
 		}
 		v.SetInt(n)
 	case reflect.Float64:
-		x, err := strconv.ParseFloat(text, 64)
+		x, err := ParseFloat(text)
 		if err != nil {
-			return fmt.Errorf("%q is not a number", text)
+			return err
 		}
 		v.SetFloat(x)
 	default:
@@ -187,6 +187,14 @@ func ParseDuration(text string) (time.Duration, error) {
 		plain = plain[:digits] + unit // "30 s"
 	}
 	d, err := time.ParseDuration(plain)
+	if err != nil && noNumber == nil {
+		if u, known := durationUnits[unit]; known {
+			number, unit = number*u.many, u.unit
+		}
+		if err := fitsDuration(text, number, unit); err != nil {
+			return 0, err
+		}
+	}
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a duration: write a number and a unit, such as 500ms, 30s or 2h", text)
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -36,7 +37,10 @@ func (s *Size) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is not a size: write a number and a unit, such as 512MiB or 1GiB", in)
 	}
 	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || n*float64(unit) >= math.MaxInt64 {
+	if err == nil && n*float64(unit) >= math.MaxInt64 || errors.Is(err, strconv.ErrRange) {
+		return &beyond{text: in, bound: Size(math.MaxInt64 >> 40 << 40).String()}
+	}
+	if err != nil {
 		return fmt.Errorf("%q is not a size: write a number and a unit, such as 512MiB or 1GiB", in)
 	}
 	*s = Size(n * float64(unit))

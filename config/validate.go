@@ -145,7 +145,7 @@ func (c *Config) validatePoliteness() error {
 	case c.Delay < 0:
 		add("--delay: %v is below zero: give the minimum gap between two requests, such as 1s", c.Delay)
 	case c.Delay > maxDelay:
-		add("--delay: %v is longer than %v: give a shorter gap", c.Delay, maxDelay)
+		add("--delay: %v is too long: give at most %v", c.Delay, maxDelay)
 	case c.Delay == 0 && len(c.AllowNet) == 0:
 		add("--delay: 0 is allowed only for hosts inside --allow-net: give a delay such as 1s, or name your own network with --allow-net")
 	}
@@ -154,7 +154,7 @@ func (c *Config) validatePoliteness() error {
 	case *c.IPDelay < 0:
 		add("--ip-delay: %v is below zero: give a gap such as 200ms, or leave it out", *c.IPDelay)
 	case *c.IPDelay > maxDelay:
-		add("--ip-delay: %v is longer than %v: give a shorter gap", *c.IPDelay, maxDelay)
+		add("--ip-delay: %v is too long: give at most %v", *c.IPDelay, maxDelay)
 	}
 	if err := checkWord("robots", c.Robots, "obey", "ignore"); err != nil {
 		add("%v", err)

@@ -39,6 +39,7 @@ func Complain(env *command.Env, seeds []Entry, invalid []crawl.SeedError) {
 // standard that help nobody.
 func shorter(why, input string) string {
 	why = strings.Replace(why, fmt.Sprintf(": %q", input), "", 1)
+	why = strings.TrimPrefix(why, "not a valid URL: ")
 	if strings.Contains(why, "The input is missing a scheme") {
 		return "it is not a URL: write one such as https://example.org/"
 	}
@@ -50,22 +51,16 @@ func shorter(why, input string) string {
 // address or localhost, and perhaps a port and a path.
 var withoutScheme = regexp.MustCompile(`^(localhost|[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)+)(:[0-9]+)?(/|$)`)
 
-// What people mistype: htp://, htttps:/; a port that is a word; a mail address.
+// What people give in place of a URL: a port that is a word; a mail address. The node says of a
+// URL that it is mistyped.
 var (
-	mistypedScheme = regexp.MustCompile(`^(?i:htp|hhtp|httpp|htttp|ttp|hptt|htpt|thtp|htt)(s?)(?::/*|//)(.+)`)
-	wrongPort      = regexp.MustCompile(`^(?:https?://)?[0-9A-Za-z.-]+\.[0-9A-Za-z-]+:([^0-9/][^/]*)(?:/|$)`)
-	mailAddress    = regexp.MustCompile(`^[^@/:]+@[^@/:]+$`)
+	wrongPort   = regexp.MustCompile(`^(?:https?://)?[0-9A-Za-z.-]+\.[0-9A-Za-z-]+:([^0-9/][^/]*)(?:/|$)`)
+	mailAddress = regexp.MustCompile(`^[^@/:]+@[^@/:]+$`)
 )
 
 // mistakenFor describes what was given in place of a URL, and what to write; "": nothing
 // that is known.
 func mistakenFor(input string) string {
-	if bare := strings.Trim(input, `"'<>`+"`"); bare != input {
-		return "it stands in quotes or brackets: give " + bare
-	}
-	if m := mistypedScheme.FindStringSubmatch(input); m != nil {
-		return "its scheme is mistyped: write http" + m[1] + "://" + m[2]
-	}
 	if m := wrongPort.FindStringSubmatch(input); m != nil {
 		return "its port " + strconv.Quote(m[1]) + " is no number between 1 and 65535"
 	}

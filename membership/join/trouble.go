@@ -94,7 +94,7 @@ func troubleOf(p *Place) (code, reason string) {
 		return "", ""
 	}
 	if detail, ok := mismatch(p.Err); ok {
-		return crawl.ReasonJoinWrong, "another cluster answers there: " + strings.TrimPrefix(detail, ": ") + ": correct the address or --cluster"
+		return crawl.ReasonJoinWrong, "another cluster answers there: " + strings.TrimPrefix(detail, ": ") + ": " + remedy(detail)
 	}
 	if why := WhyRefused(p.Err); why != "" {
 		return crawl.ReasonJoinWrong, why
@@ -143,6 +143,20 @@ func mismatch(err error) (detail string, ok bool) {
 	}
 	_, detail, ok = strings.Cut(err.Error(), gossip.ErrMismatch.Error())
 	return strings.TrimSpace(detail), ok
+}
+
+// remedy is what makes two nodes fit that differ so, by the clauses of consensus.Cluster.Difference.
+func remedy(detail string) string {
+	switch {
+	case strings.Contains(detail, "cluster id"):
+		return "this node's data directory is of a cluster of its own, which stays so: correct the address, " +
+			"or to join that cluster give an empty --data-dir"
+	case strings.Contains(detail, "protocol version"), strings.Contains(detail, "virtual nodes"):
+		return "correct the address, or run the same release of crawlnode on all nodes"
+	case strings.Contains(detail, "--partitions"):
+		return "correct the address or --partitions, or give an empty --data-dir"
+	}
+	return "correct the address or --cluster"
 }
 
 // WhyRefused explains an error of joining to an operator, if something that is not a

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 	"crawlnode/membership/gossip"
 )
 
@@ -48,6 +49,10 @@ func TestTroubles(t *testing.T) {
 		{Place{Err: errors.New("read tcp 192.0.2.2:4->192.0.2.1:1: i/o timeout")}, crawl.ReasonJoinSilent, "not that of --http or --rpc"},
 		{Place{Err: errors.New("received invalid msgType (72), expected pushPullMsg (6) from=192.0.2.1:1")}, crawl.ReasonJoinWrong, "not that of --http or --rpc"},
 		{Place{Err: errors.New("Failed to join 192.0.2.1:1: EOF")}, crawl.ReasonJoinWrong, "closed the connection unread"},
+		{Place{Err: differing(consensus.Cluster{ID: "b"})}, crawl.ReasonJoinWrong, "give an empty --data-dir"},
+		{Place{Err: differing(consensus.Cluster{ID: "a", Name: "x"})}, crawl.ReasonJoinWrong, "or --cluster"},
+		{Place{Err: differing(consensus.Cluster{ID: "a", Protocol: 9})}, crawl.ReasonJoinWrong, "the same release"},
+		{Place{Err: differing(consensus.Cluster{ID: "a", Partitions: 7})}, crawl.ReasonJoinWrong, "or --partitions"},
 		{Place{Err: fmt.Errorf("%w: node %q at 192.0.2.1:1: cluster %q, here %q", gossip.ErrMismatch, "x", "a", "b")}, crawl.ReasonJoinWrong, "another cluster answers there: node"},
 	} {
 		if code, reason := troubleOf(&tt.p); code != tt.code || !strings.Contains(reason, tt.reason) {
@@ -87,4 +92,10 @@ func TestListing(t *testing.T) {
 			}
 		}
 	}
+}
+
+// differing is the error of a node whose cluster is another one than a.
+func differing(other consensus.Cluster) error {
+	own := consensus.Cluster{ID: "a", Partitions: 64}
+	return fmt.Errorf("%w: node %q at 192.0.2.1:1: %s", gossip.ErrMismatch, "x", own.Difference(other))
 }

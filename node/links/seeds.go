@@ -155,15 +155,25 @@ func parseSeeds(seeds []crawl.Seed, same normalize.Rules, report *crawl.SeedRepo
 // unknownDepth is the depth of a known URL that is wanted again: deeper than any, so that the record's counts.
 const unknownDepth = maxDepth
 
-// ParseSeed parses the URL of a seed. A space followed by another URL is a mistake, mostly of a
-// script; the standard's parser would escape it and request a page of that name.
+// ParseSeed parses the URL of a seed. Of what looks mistyped the error says what to write. A space
+// followed by another URL is a mistake, mostly of a script; the standard's parser would escape it
+// and request a page of that name.
 func ParseSeed(raw string) (urlnorm.URL, error) {
 	for i, word := range strings.Fields(raw) {
 		if i > 0 && strings.Contains(word, "://") {
 			return urlnorm.URL{}, fmt.Errorf("%w: it contains several URLs: give each as an argument of its own, or on a line of its own in a file", urlnorm.ErrInvalid)
 		}
 	}
-	return urlnorm.Parse(raw)
+	if wrong := mistake(raw); wrong != "" {
+		return urlnorm.URL{}, fmt.Errorf("%w: %s", urlnorm.ErrInvalid, wrong)
+	}
+	u, err := urlnorm.Parse(raw)
+	if err != nil {
+		if wrong := plainly(err); wrong != "" {
+			return u, fmt.Errorf("%w: %s", urlnorm.ErrInvalid, wrong)
+		}
+	}
+	return u, err
 }
 
 // seedBand maps a seed's priority, 1 first, to a band; seeds without one are in the first band.
