@@ -107,6 +107,7 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	}
 	code := watch.exitCode(s.run(ctx), s.finished)
 	code = watch.countLost(ctx, code, s.finished, seeds)
+	watch.findBroken(ctx)
 	if v.Summary == "json" && watch.last != nil {
 		if err := watch.writeJSON(result, s.finished); err != nil && code == command.ExitOK {
 			code = env.Fail(command.ExitError, "the result cannot be written: %v", err)

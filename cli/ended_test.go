@@ -114,7 +114,7 @@ func TestAnswersOfAnEndedCrawl(t *testing.T) {
 	t.Parallel()
 	site, version := changingSite(t)
 	dir := filepath.Join(t.TempDir(), "data")
-	crawlInto(t, dir, site+"/", "--index", "on")
+	crawlInto(t, dir, site+"/", "--index", "on").want(t, command.ExitOK, "broken link: "+site+"/lost (404 Not Found) linked from "+site+"/page\n", "")
 	version.Add(1)
 	crawlInto(t, dir, site+"/", site+"/page", site+"/same", "--again", "--index", "on")
 	before := contentsOf(t, dir)
@@ -160,6 +160,11 @@ func TestAnswersOfAnEndedCrawl(t *testing.T) {
 	if st.Cluster.State != crawl.ClusterStopped || st.Throughput.PagesTotal != 8 || st.Fetch.Responses.C4xx == 0 ||
 		st.Output.WARCFiles != 2 || st.Output.WARCBytesTotal == 0 || len(st.Nodes) != 1 || st.Frontier.Queued != 0 {
 		t.Errorf("status: %+v", st)
+	}
+	whole := crawlInto(t, filepath.Join(t.TempDir(), "once"), site+"/")
+	if strings.Count(whole.out, "broken link: ") != 2 || !strings.Contains(whole.out, "2 broken links; ") ||
+		!strings.Contains(whole.out, " urls list --state failed --referrer --data-dir ") {
+		t.Errorf("the end of a crawl: %s", whole.out)
 	}
 	if after := contentsOf(t, dir); !maps.Equal(before, after) {
 		t.Errorf("the directory was changed")

@@ -45,6 +45,7 @@ type crawlWatch struct {
 	told    time.Time        // when progress was written last, without a terminal
 	lost    *givenup.Tally   // what was given up; nil: nothing
 	traps   map[string]bool  // the patterns that were told
+	broken  *givenup.Broken  // the broken links; nil: none
 }
 
 func (w *crawlWatch) open(info node.Info) {
@@ -247,6 +248,11 @@ func (w *crawlWatch) summary(code int, reason string) {
 			say("given up", "%s", line)
 		}
 	}
+	if w.broken != nil {
+		for _, line := range w.broken.Lines() {
+			say("broken link", "%s", line)
+		}
+	}
 	skipped := []amount{{"out of scope", k.OutOfScope}, {"robots", k.Robots}, {"depth", k.Depth}, {"trap", k.Trap}, {"too long", k.TooLong},
 		{"host budget", k.HostBudget}, {"scheme", k.Scheme}, {"invalid", k.Invalid}, {"nofollow", k.NoFollow}, {"focus", k.Focus}}
 	total := int64(0)
@@ -277,6 +283,7 @@ func (w *crawlWatch) summary(code int, reason string) {
 	}
 	if w.batch && !w.gaveUp.Load() {
 		defer w.sayLost()
+		defer w.sayBroken()
 		for _, next := range w.nextSteps(reason) {
 			fmt.Fprintln(w.env.Stdout, "next: "+plaintext.Escape(next))
 		}
@@ -311,6 +318,28 @@ func (w *crawlWatch) countLost(ctx context.Context, code int, finished string, s
 		code = w.env.Fail(command.ExitError, "nothing of the seed's host %s was fetched: %s", h.Name, h.Reason)
 	}
 	return code
+}
+
+// findBroken finds the broken links, when the node has ended.
+func (w *crawlWatch) findBroken(ctx context.Context) {
+	if w.last == nil || w.last.Fetch.GivenUpTotal+w.last.Fetch.Responses.C4xx+w.last.Fetch.Responses.C5xx == 0 {
+		return
+	}
+	b, err := givenup.ReadBroken(context.WithoutCancel(ctx), w.info.DataDir)
+	switch {
+	case err != nil:
+		w.env.Fail(0, "broken links cannot be listed: %v", err)
+	case b.Links > 0:
+		w.broken = &b
+	}
+}
+
+// sayBroken is the last line but one of a crawl that has found broken links.
+func (w *crawlWatch) sayBroken() {
+	if w.broken != nil {
+		fmt.Fprintln(w.env.Stdout, plaintext.Escape(fmt.Sprintf("%s; %s lists them, with the pages", w.broken.Total(),
+			commandLine(ownCommand(w.env.Executable), "urls", "list", "--state", "failed", "--referrer", "--data-dir", w.info.DataDir))))
+	}
 }
 
 // hostOfSeed is the host of a URL, as records have it.
