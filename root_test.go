@@ -80,7 +80,7 @@ var table = []rule{
 		"it stores what it is given and knows neither fetching nor the frontier",
 	},
 	{
-		[]string{"store/readback"}, []string{"crawl", "store/archive", "web/fetcher", "web/htmlparse", "web/maintext", "web/mime", "web/simhash", "web/urlnorm"},
+		[]string{"store/readback"}, []string{"crawl", "store/archive", "store/wacz", "web/fetcher", "web/htmlparse", "web/maintext", "web/mime", "web/simhash", "web/urlnorm"},
 		"it reads archives, through a node or from a folder, and changes nothing",
 	},
 	{
@@ -522,7 +522,7 @@ var table = []rule{
 		"its verbs read archives, through a node or from folders, and write them in the forms of others",
 	},
 	{
-		[]string{"cli/replay"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl", "store/archive", "store/readback", "web/htmlparse", "web/rewrite", "web/urlnorm"},
+		[]string{"cli/replay"}, []string{"api/client", "api/plaintext", "cli/command", "cli/remote", "crawl", "store/archive", "store/newest", "store/readback", "store/wacz", "web/htmlparse", "web/rewrite", "web/urlnorm"},
 		"a server of its own for archived pages, which a node must not be",
 	},
 	{

@@ -1,6 +1,7 @@
 // Package replay has the verb replay: archived pages in a browser, as they were, from the archive alone.
 //
 //	verb.go    the command: where captures come from, the listener
+//	sites.go   the front page: the sites of the archive
 //	source.go  captures of a URL by time: WARC files of whatever origin, data directories, a running cluster
 //	server.go  the pages: which capture is shown, links rewritten, headers
 //	seal.go    what is sent of a capture, and as what
@@ -26,5 +27,6 @@
 //
 // A capture is in memory while it is sent, unpacked to at most --max-body bytes; at most 4 are, others wait. A client
 // that does not read its answer for a minute is dropped. Indexes of WARC files without one are made at the start, in a
-// temporary folder. Each request is a goroutine of net/http; the verb waits for them at its end.
+// temporary folder. Sites are counted in a goroutine of its own, up to 100,000. Each request is a
+// goroutine of net/http; the verb waits for them at its end.
 package replay

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"fmt"
 	"html"
 	"net"
@@ -8,10 +9,12 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"crawlnode/store/archive"
 	"crawlnode/store/readback"
+	"crawlnode/store/wacz"
 	"crawlnode/web/urlnorm"
 )
 
@@ -27,6 +30,10 @@ type server struct {
 	src     source
 	limit   int64         // of what is unpacked of a capture
 	reading chan struct{} // has one of each capture in memory
+
+	starts   []wacz.Page           // with which the archive's makers begin
+	counting siteCounter           // used by count alone, but for its count
+	sites    atomic.Pointer[sites] // nil: they are being counted
 }
 
 const (
@@ -37,8 +44,12 @@ const (
 )
 
 func newServer(src source, limit int64) *server {
-	return &server{src: src, limit: limit, reading: make(chan struct{}, readsAtOnce)}
+	return &server{src: src, limit: limit, reading: make(chan struct{}, readsAtOnce),
+		counting: siteCounter{hosts: map[string]*site{}}}
 }
+
+// count counts the sites for the front page, until ctx ends.
+func (s *server) count(ctx context.Context) { s.sites.Store(countSites(ctx, s.src, &s.counting)) }
 
 // ServeHTTP answers one request.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -61,7 +72,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/" && r.URL.Query().Get("url") != "":
 		http.Redirect(w, r, "/web/"+escaped(r.URL.Query().Get("url")), http.StatusFound) //nolint:gosec // a path of this server
 	case path == "/":
-		s.say(w, http.StatusOK, "")
+		s.write(w, http.StatusOK, s.frontPage())
 	case strings.HasPrefix(path, "/web/"):
 		s.page(w, r, strings.TrimPrefix(path, "/web/"))
 	case strings.HasPrefix(path, "/timemap/link/"):
@@ -80,13 +91,19 @@ func ownHost(host string) bool {
 	return err == nil || strings.EqualFold(host, "localhost")
 }
 
-// say answers with a page of this server; "" is the page with the form alone.
+// say answers with a page of this server that says something.
 func (s *server) say(w http.ResponseWriter, code int, text string) {
+	s.write(w, code, "<p>"+html.EscapeString(text))
+}
+
+// write answers with a page of this server, in HTML, with a form for URLs.
+func (s *server) write(w http.ResponseWriter, code int, body string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
 	_, _ = fmt.Fprintf(w, "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\"><title>Archive</title>"+ // the client has gone
-		"<style>body{font:1rem/1.5 sans-serif;margin:2rem auto;max-width:40rem;padding:0 1rem}input{width:100%%;box-sizing:border-box;font:inherit;padding:.4rem}</style>"+
-		"<h1>Archive</h1><p>%s<form action=/ method=get><label>URL <input name=url type=text autofocus></label> <button>Show</button></form>", html.EscapeString(text))
+		"<style>body{font:1rem/1.5 sans-serif;margin:2rem auto;max-width:40rem;padding:0 1rem}input{width:100%%;box-sizing:border-box;font:inherit;padding:.4rem}"+
+		"table{border-collapse:collapse;width:100%%}th,td{text-align:left;padding:.2rem .6rem .2rem 0;overflow-wrap:anywhere}</style>"+
+		"<h1>Archive</h1><form action=/ method=get><label>URL <input name=url type=text autofocus></label> <button>Show</button></form>%s", body)
 }
 
 // asked reads a URL out of an escaped path, and the query that belongs to it when it was not escaped.

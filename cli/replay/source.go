@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"io"
 	"strings"
 
 	"crawlnode/api/client"
@@ -17,6 +18,8 @@ type source interface {
 	// captures lists what is stored of a URL, by time; when there is nothing, what is stored of it
 	// with the other scheme, and else, in folders, of the URLs that have its key.
 	captures(ctx context.Context, u urlnorm.URL) ([]archive.Entry, error)
+	// WriteIndex writes the lines of the index, sorted and each once.
+	WriteIndex(ctx context.Context, out io.Writer) error
 }
 
 // folders are WARC files with indexes.
@@ -36,6 +39,11 @@ func (f folders) captures(_ context.Context, u urlnorm.URL) (list []archive.Entr
 type cluster struct {
 	readback.Cluster
 	client *client.Client
+}
+
+// WriteIndex implements source.
+func (c cluster) WriteIndex(ctx context.Context, out io.Writer) error {
+	return c.client.CopyIndex(ctx, out)
 }
 
 func (c cluster) captures(ctx context.Context, u urlnorm.URL) (list []archive.Entry, err error) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"crawlnode/api/client"
@@ -21,18 +22,21 @@ import (
 type Verb struct {
 	remote.Flags      `embed:""`
 	command.Unpacking `embed:""`
-	Paths             []string `arg:"" optional:"" name:"path" help:"Data directories, folders of WARC files, and WARC files; without any a running node is asked (--addr)."`
+	Paths             []string `arg:"" optional:"" name:"path" help:"Data directories, WARC and WACZ files, and folders of such; without any a running node is asked (--addr)."`
 	Listen            string   `default:"127.0.0.1:27299" group:"output" placeholder:"ADDR" help:"Where pages are shown, on loopback."`
 }
 
 // Help gives the examples of the verb and says what it shows.
 func (*Verb) Help() string {
-	return command.Examples("crawlnode replay crawlnode-data/n1", "crawlnode replay crawl-00000.warc.gz crawl-00001.warc.gz", "crawlnode replay --addr 127.0.0.1:27295") + `
+	return command.Examples("crawlnode replay crawlnode-data/n1", "crawlnode replay crawl-00000.warc.gz crawl-00001.warc.gz", "crawlnode replay collection.wacz",
+		"crawlnode replay --addr 127.0.0.1:27295") + `
 
 Pages as they were, from the archive alone: links, pictures and style sheets lead
 to their captures nearest in time, and nothing is loaded from the web. Scripts do
 not run. /web/TIME/URL shows a URL at a time, /timemap/link/URL lists its captures;
-Memento clients (RFC 7089) can ask too. It serves until it is interrupted.`
+Memento clients (RFC 7089) can ask too. The front page lists the sites. The WARC
+files in a WACZ file are copied to the folder for temporary files (TMPDIR) while
+they are shown. It serves until it is interrupted.`
 }
 
 // Run serves until a signal comes.
@@ -42,14 +46,14 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 		return env.Fail(command.ExitUsage, "--listen: %s must be an address on loopback with a port, such as 127.0.0.1:27299: whoever can reach it reads the archive", v.Listen)
 	}
 	if len(v.Paths) > 0 && v.Addr != "" {
-		return env.Fail(command.ExitUsage, "name data directories or WARC files, or a running node with --addr, not both")
+		return env.Fail(command.ExitUsage, "name data directories, WARC or WACZ files, or a running node with --addr, not both")
 	}
 	if len(v.Paths) == 0 {
 		return v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 			if _, err := c.Status(ctx, true); err != nil {
 				return err
 			}
-			return v.serve(ctx, env, cluster{readback.Cluster{Node: c}, c})
+			return v.serve(ctx, env, newServer(cluster{readback.Cluster{Node: c}, c}, v.Most()))
 		})
 	}
 	dirs, err := readback.Open(v.Paths...)
@@ -65,20 +69,27 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	}
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
-	if err := v.serve(ctx, env, folders{dirs}); err != nil {
+	show := newServer(folders{dirs}, v.Most())
+	show.starts = dirs.Starts
+	if err := v.serve(ctx, env, show); err != nil {
 		return env.Fail(command.ExitError, "%v", err)
 	}
 	return command.ExitOK
 }
 
 // serve serves until ctx ends.
-func (v *Verb) serve(ctx context.Context, env *command.Env, src source) error {
+func (v *Verb) serve(ctx context.Context, env *command.Env, show *server) error {
 	l, err := net.Listen("tcp", v.Listen)
 	if err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
 	fmt.Fprintln(env.Stdout, plaintext.Escape("replay: http://"+l.Addr().String()+"/"))
-	srv := &http.Server{Handler: newServer(src, v.Most()), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	srv := &http.Server{Handler: show, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	counting, enough := context.WithCancel(ctx)
+	var counted sync.WaitGroup
+	counted.Go(func() { show.count(counting) })
+	defer counted.Wait()
+	defer enough()
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
 	select {

@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"crawlnode/store/archive"
+	"crawlnode/store/wacz"
 )
 
 // Archives are WARC files that a person named, with an index of each.
@@ -21,6 +22,8 @@ type Archives struct {
 	Folders
 	// Warnings say which files could be read in part only, or not at all.
 	Warnings []error
+	// Starts are the pages with which WACZ files are meant to begin.
+	Starts []wacz.Page
 
 	temp  string          // "": nothing had to be made
 	names map[string]bool // of the files of all folders
@@ -29,11 +32,11 @@ type Archives struct {
 }
 
 // ErrNoFiles is inside the error of Open for a folder in which there is nothing to read.
-var ErrNoFiles = errors.New("it has no WARC files (.warc, .warc.gz, .warc.zst), and neither has a " +
-	"folder warc in it")
+var ErrNoFiles = errors.New("it has no WARC files (.warc, .warc.gz, .warc.zst), no WACZ files (.wacz), " +
+	"and neither has a folder warc in it")
 
-// Open opens data directories, folders of WARC files and WARC files for reading; nodes may be writing
-// them. Files without a usable index, those that it does not name to their end, and files with
+// Open opens data directories, folders of WARC and WACZ files, and such files for reading; nodes may be
+// writing them. The WARC files of a WACZ file are copied to a temporary folder. Files without a usable index, those that it does not name to their end, and files with
 // several records in a member get what they lack in a temporary folder: Close removes it. A file that
 // is damaged is read up to the damage, and named in Warnings. An error: a path cannot be read, or
 // nothing of what was named.
@@ -67,8 +70,10 @@ func (a *Archives) open(path string) error {
 	switch {
 	case err != nil:
 		return err
+	case !info.IsDir() && wacz.IsFile(path):
+		return a.collection(path)
 	case !info.IsDir() && !archive.IsFile(path):
-		return fmt.Errorf("%s is no WARC file: its name must end in .warc, .warc.gz or .warc.zst", path)
+		return fmt.Errorf("%s is no WARC or WACZ file: its name must end in .warc, .warc.gz, .warc.zst or .wacz", path)
 	case !info.IsDir():
 		return a.overlay([]string{path}, nil, "")
 	}
@@ -85,10 +90,21 @@ func (a *Archives) folder(dir string, ofNode bool) error {
 	if err != nil {
 		return err
 	}
+	collections, err := filesIn(dir, wacz.IsFile)
+	if err != nil {
+		return err
+	}
+	for _, path := range collections {
+		if err := a.collection(path); err != nil {
+			return err
+		}
+	}
 	indexes, err := archive.Indexes(dir)
 	switch {
 	case err != nil:
 		return err
+	case len(files) == 0 && len(collections) > 0:
+		return nil
 	case len(files) == 0 && ofNode:
 		if len(indexes) == 0 {
 			a.blank[dir] = true
@@ -117,6 +133,50 @@ func (a *Archives) folder(dir string, ofNode bool) error {
 	return a.overlay(lacks.Files, indexes, dir)
 }
 
+// filesIn lists the files of a folder with such names.
+func filesIn(dir string, is func(name string) bool) (paths []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if path := filepath.Join(dir, e.Name()); is(e.Name()) {
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths, err
+}
+
+// collection opens a WACZ file: its WARC files are read from a temporary folder.
+func (a *Archives) collection(path string) error {
+	to, err := a.newFolder()
+	if err != nil {
+		return err
+	}
+	c, err := wacz.Extract(path, to)
+	if err != nil {
+		return err
+	}
+	for _, damage := range c.Damage {
+		a.Warnings = append(a.Warnings, fmt.Errorf("%s: %w", path, damage))
+	}
+	a.Starts = append(a.Starts, c.Starts...)
+	return a.overlay(c.Files, nil, "")
+}
+
+// newFolder makes a temporary folder.
+func (a *Archives) newFolder() (string, error) {
+	if a.temp == "" {
+		temp, err := os.MkdirTemp("", "crawlnode-archives-")
+		if err != nil {
+			return "", fmt.Errorf("make a folder for indexes: %w", err)
+		}
+		a.temp = temp
+	}
+	a.made++
+	to := filepath.Join(a.temp, fmt.Sprint(a.made))
+	return to, os.Mkdir(to, 0o700)
+}
+
 // note keeps the names of files.
 func (a *Archives) note(files []string) {
 	for _, f := range files {
@@ -127,16 +187,8 @@ func (a *Archives) note(files []string) {
 // overlay makes a folder with links to WARC files, those of dir and the given ones; an index of each
 // of the given ones; and links to the indexes of dir.
 func (a *Archives) overlay(files, indexes []string, dir string) error {
-	if a.temp == "" {
-		temp, err := os.MkdirTemp("", "crawlnode-archives-")
-		if err != nil {
-			return fmt.Errorf("make a folder for indexes: %w", err)
-		}
-		a.temp = temp
-	}
-	a.made++
-	to := filepath.Join(a.temp, fmt.Sprint(a.made))
-	if err := os.Mkdir(to, 0o700); err != nil {
+	to, err := a.newFolder()
+	if err != nil {
 		return err
 	}
 	if len(indexes) > 0 {
