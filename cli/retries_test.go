@@ -386,6 +386,10 @@ func TestSummaryAsJSON(t *testing.T) {
 			if sum.DataDir != dir || sum.PagesTotal == 0 || sum.FinishReason == nil {
 				t.Errorf("%+v", sum)
 			}
+			if b := sum.BrokenLinks; b == nil || b.Links == 0 || b.First[0].From != s.URL+"/" ||
+				!strings.HasPrefix(b.First[0].URL, s.URL) || b.First[0].Why == "" {
+				t.Errorf("broken links: %+v", b)
+			}
 			if tc.byReason == nil {
 				if sum.GivenUp != nil || sum.Fetch.GivenUpTotal != 0 {
 					t.Errorf("given up: %+v", sum.GivenUp)

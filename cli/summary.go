@@ -23,6 +23,8 @@ type crawlSummary struct {
 
 	// GivenUp is null when nothing was given up, or when it cannot be read.
 	GivenUp *givenUpSummary `json:"given_up"`
+	// BrokenLinks is null when there is none, or when they cannot be read.
+	BrokenLinks *brokenSummary `json:"broken_links"`
 	// FinishReason is null when the crawl was interrupted: the same command goes on.
 	FinishReason *string `json:"finish_reason"`
 	NoSeed       bool    `json:"no_seed"` // no seed could be fetched
@@ -46,6 +48,32 @@ type givenUpHost struct {
 	First  []string `json:"first"`  // some of them, givenup.MaxNamed at most
 }
 
+// brokenSummary are the broken links, with the pages that have them.
+type brokenSummary struct {
+	Links int64        `json:"links"`
+	More  bool         `json:"more"`  // there are more, which were not counted
+	First []brokenLink `json:"first"` // some of them, givenup.MaxLinks at most
+}
+
+// brokenLink is a link that leads nowhere.
+type brokenLink struct {
+	URL  string `json:"url"`
+	Why  string `json:"why"`      // the status, or why it was given up
+	From string `json:"referrer"` // the page on which the URL was found first
+}
+
+// brokenDocument is what was found, with its names, or nil.
+func brokenDocument(b *givenup.Broken) *brokenSummary {
+	if b == nil {
+		return nil
+	}
+	s := &brokenSummary{Links: b.Links, More: b.More, First: []brokenLink{}}
+	for _, l := range b.First {
+		s.First = append(s.First, brokenLink(l))
+	}
+	return s
+}
+
 // givenUpDocument is a tally with its names, or nil.
 func givenUpDocument(t *givenup.Tally) *givenUpSummary {
 	if t == nil {
@@ -66,7 +94,7 @@ func (w *crawlWatch) writeJSON(out io.Writer, reason string) error {
 		DataDir: w.info.DataDir, Seconds: time.Since(w.started).Seconds(),
 		PagesTotal: st.Throughput.PagesTotal, BytesInTotal: st.Throughput.BytesInTotal,
 		Fetch: st.Fetch, Frontier: st.Frontier, Output: st.Output,
-		GivenUp: givenUpDocument(w.lost), NoSeed: w.gaveUp.Load(),
+		GivenUp: givenUpDocument(w.lost), BrokenLinks: brokenDocument(w.broken), NoSeed: w.gaveUp.Load(),
 	}
 	if reason != "" {
 		s.FinishReason = &reason
