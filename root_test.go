@@ -502,7 +502,7 @@ var table = []rule{
 		"it gives the order and waits; what ends how is the node's part",
 	},
 	{
-		[]string{"cli/command"}, []string{"api/plaintext", "config", "crawl"},
+		[]string{"cli/command"}, []string{"api/plaintext", "config", "crawl", "web/scope", "web/urlnorm"},
 		"what all verbs share; it knows no verb and no node",
 	},
 	{

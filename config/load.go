@@ -189,18 +189,28 @@ func valuesOf(f field, value *yaml.Node) ([]string, error) {
 func (c *Config) readExcludeFiles() []error {
 	var problems []error
 	for _, path := range c.ExcludeFiles {
-		text, err := readFile(path)
+		patterns, err := ReadPatterns(path)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("--exclude-file: %w", err))
 			continue
 		}
-		for line := range strings.Lines(string(text)) {
-			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-				c.Exclude = append(slices.Clip(c.Exclude), line)
-			}
-		}
+		c.Exclude = append(slices.Clip(c.Exclude), patterns...)
 	}
 	return problems
+}
+
+// ReadPatterns reads the patterns of an exclude file: one a line.
+func ReadPatterns(path string) (patterns []string, err error) {
+	text, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			patterns = append(patterns, line)
+		}
+	}
+	return patterns, nil
 }
 
 // readFile reads a whole file of bounded size.

@@ -280,7 +280,7 @@ func (c *collection) fill(ctx context.Context, in *bufio.Reader, name string, ou
 			return false, err
 		}
 		begin := counted.n
-		if err := c.member(ctx, e.Ref, counted); err != nil {
+		if err := c.member(ctx, &e, counted); err != nil {
 			if ctx.Err() != nil || counted.n > begin {
 				return false, err
 			}
@@ -307,9 +307,20 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// member copies a record; one in a zstd frame, or without compression, becomes a gzip member.
-func (c *collection) member(ctx context.Context, ref crawl.ArchiveRef, out io.Writer) error {
-	r, err := openMember(ctx, c.src, ref)
+// member copies a record; one in a zstd frame, or without compression, becomes a gzip member. A record
+// whose payload is that of a URL that is left out gets it.
+func (c *collection) member(ctx context.Context, e *archive.Entry, out io.Writer) error {
+	if x, ok := c.src.(excluding); ok && e.Revisit {
+		response, err := x.standAlone(ctx, e.Ref)
+		if err != nil {
+			return err
+		}
+		if response != nil {
+			e.Revisit, e.MIME = false, response.ContentType
+			return readback.WriteResponse(gzip.NewWriter(out), response)
+		}
+	}
+	r, err := openMember(ctx, c.src, e.Ref)
 	if err != nil {
 		return err
 	}
@@ -340,6 +351,9 @@ func (c *collection) member(ctx context.Context, ref crawl.ArchiveRef, out io.Wr
 
 // openMember opens a record as it is stored.
 func openMember(ctx context.Context, src source, ref crawl.ArchiveRef) (io.ReadCloser, error) {
+	if x, ok := src.(excluding); ok {
+		src = x.source
+	}
 	if c, ok := src.(cluster); ok {
 		return c.client.OpenCapture(ctx, ref.File, ref.Offset)
 	}

@@ -13,6 +13,7 @@ import (
 type FilesVerb struct {
 	remote.Flags      `embed:""`
 	command.Unpacking `embed:""`
+	command.Excluding `embed:""`
 	Output            string   `short:"o" required:"" group:"output" placeholder:"DIR" help:"The folder to write to: a new or an empty one, or that of an earlier run, which goes on."`
 	DataDir           []string `name:"data-dir" sep:"none" group:"output" placeholder:"DIR" help:"Read the archive in this node's data directory instead of asking a node; the node need not run; repeatable."`
 }
@@ -28,10 +29,13 @@ URL. The same command again writes what is new, or goes on where it was stopped.
 
 // Run writes the files.
 func (v *FilesVerb) Run(ctx context.Context, env *command.Env) int {
+	skip, err := v.Excluded()
+	if err != nil {
+		return env.Fail(command.ExitUsage, "%v", err)
+	}
 	var src pagefiles.Directories
 	damaged := command.ExitOK
 	if len(v.DataDir) > 0 {
-		var err error
 		if src, err = pagefiles.DataDirs(v.DataDir); err != nil {
 			return env.Fail(command.ExitUsage, "--data-dir: %v", err)
 		}
@@ -44,6 +48,7 @@ func (v *FilesVerb) Run(ctx context.Context, env *command.Env) int {
 	}
 	defer out.Close()
 	out.Limit(v.Most())
+	out.Skip(skip)
 	const resume = "the same command"
 	if len(v.DataDir) == 0 {
 		asked := v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {

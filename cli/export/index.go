@@ -33,6 +33,9 @@ func (v *CDXJVerb) Run(ctx context.Context, env *command.Env) int {
 		if err := write(env, v.Output, func(w io.Writer) error { return src.WriteIndex(ctx, w) }); err != nil {
 			return err
 		}
+		if x, ok := src.(excluding); ok {
+			src = x.source
+		}
 		c, running := src.(cluster)
 		if !running {
 			return nil

@@ -13,6 +13,7 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/pagefiles"
 	"crawlnode/cli/remote"
+	"crawlnode/crawl"
 	"crawlnode/store/archive"
 	"crawlnode/store/newest"
 	"crawlnode/store/readback"
@@ -23,6 +24,7 @@ type Verbs struct {
 	CDXJ    CDXJVerb    `cmd:"" name:"cdxj" help:"Write the index of all captures of the cluster."`
 	Files   FilesVerb   `cmd:"" name:"files" help:"Write the pages as files, with relative links."`
 	Parquet ParquetVerb `cmd:"" name:"parquet" help:"Write captures, pages or links as Parquet files, for SQL."`
+	WARC    WARCVerb    `cmd:"" name:"warc" help:"Write the archive as WARC files anew, such as without what was crawled by mistake."`
 	WACZ    WACZVerb    `cmd:"" name:"wacz" help:"Write the archive as one WACZ file, for viewers."`
 	Bulk    BulkVerb    `cmd:"" name:"bulk" help:"Write the pages for OpenSearch or Elasticsearch (_bulk)."`
 	JSONL   JSONLVerb   `cmd:"" name:"jsonl" help:"Write the pages for Meilisearch or Typesense (JSON lines)."`
@@ -33,8 +35,9 @@ func (*Verbs) Help() string { return (*CDXJVerb)(nil).Help() }
 
 // from says where captures are read.
 type from struct {
-	remote.Flags `embed:""`
-	DataDir      []string `name:"data-dir" sep:"none" group:"output" placeholder:"DIR" help:"Read the archive in this node's data directory instead of asking a node; the node need not run; repeatable."`
+	remote.Flags      `embed:""`
+	command.Excluding `embed:""`
+	DataDir           []string `name:"data-dir" sep:"none" group:"output" placeholder:"DIR" help:"Read the archive in this node's data directory instead of asking a node; the node need not run; repeatable."`
 }
 
 // source has the captures of a crawl.
@@ -56,6 +59,13 @@ func (c cluster) WriteIndex(ctx context.Context, out io.Writer) error {
 
 // run calls f with the source, until a signal comes, and returns the exit code.
 func (f *from) run(ctx context.Context, env *command.Env, fn func(ctx context.Context, src source) error) int {
+	skip, err := f.Excluded()
+	if err != nil {
+		return env.Fail(command.ExitUsage, "%v", err)
+	}
+	if all := fn; skip != nil {
+		fn = func(ctx context.Context, src source) error { return all(ctx, excluding{src, skip}) }
+	}
 	if len(f.DataDir) == 0 {
 		return f.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 			return fn(ctx, cluster{readback.Cluster{Node: c}, c})
@@ -76,6 +86,28 @@ func (f *from) run(ctx context.Context, env *command.Env, fn func(ctx context.Co
 	default:
 		return env.Fail(remote.ExitCode(err), "%v", err)
 	}
+}
+
+// excluding is a source without the captures of some URLs. Their payloads are still found: those of
+// other URLs may be the same.
+type excluding struct {
+	source
+	skip func(url string) bool
+}
+
+// WriteIndex implements source.
+func (x excluding) WriteIndex(ctx context.Context, out io.Writer) error {
+	return readback.WriteWithout(ctx, out, x.source.WriteIndex, x.skip)
+}
+
+// standAlone returns the record at a place as a response with the payload that it refers to, when that
+// was stored with a URL which is left out; nil: it refers to something else.
+func (x excluding) standAlone(ctx context.Context, ref crawl.ArchiveRef) (*archive.Record, error) {
+	r, err := x.Record(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return readback.Completed(ctx, x.source, r, x.skip)
 }
 
 // spool keeps an index in a nameless file, from its start.

@@ -28,6 +28,9 @@ type Output struct {
 // called before Write.
 func (o *Output) Limit(bytes int64) { o.folder.MaxBody = bytes }
 
+// Skip leaves out URLs; nil: none. It is called before Write.
+func (o *Output) Skip(skip func(url string) bool) { o.folder.Skip = skip }
+
 // Open opens a folder, or returns the exit code after saying why it cannot be used. dataDirs are
 // those of the nodes whose pages are written.
 func Open(env *command.Env, dir string, dataDirs ...string) (*Output, int) {

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 
 	"crawlnode/api/client"
@@ -33,6 +34,22 @@ func (f folders) captures(_ context.Context, u urlnorm.URL) (list []archive.Entr
 		return list, err
 	}
 	return f.LookupAlike(u.String())
+}
+
+// without is a source without the captures of some URLs.
+type without struct {
+	source
+	skip func(url string) bool
+}
+
+func (x without) captures(ctx context.Context, u urlnorm.URL) ([]archive.Entry, error) {
+	list, err := x.source.captures(ctx, u)
+	return slices.DeleteFunc(list, func(e archive.Entry) bool { return x.skip(e.URL) }), err
+}
+
+// WriteIndex implements source.
+func (x without) WriteIndex(ctx context.Context, out io.Writer) error {
+	return readback.WriteWithout(ctx, out, x.source.WriteIndex, x.skip)
 }
 
 // cluster is a running cluster.

@@ -22,6 +22,7 @@ import (
 type Verb struct {
 	remote.Flags      `embed:""`
 	command.Unpacking `embed:""`
+	command.Excluding `embed:""`
 	Paths             []string `arg:"" optional:"" name:"path" help:"Data directories, WARC and WACZ files, and folders of such; without any a running node is asked (--addr)."`
 	Listen            string   `default:"127.0.0.1:27299" group:"output" placeholder:"ADDR" help:"Where pages are shown, on loopback."`
 }
@@ -48,12 +49,22 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	if len(v.Paths) > 0 && v.Addr != "" {
 		return env.Fail(command.ExitUsage, "name data directories, WARC or WACZ files, or a running node with --addr, not both")
 	}
+	skip, err := v.Excluded()
+	if err != nil {
+		return env.Fail(command.ExitUsage, "%v", err)
+	}
+	left := func(src source) source {
+		if skip == nil {
+			return src
+		}
+		return without{src, skip}
+	}
 	if len(v.Paths) == 0 {
 		return v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 			if _, err := c.Status(ctx, true); err != nil {
 				return err
 			}
-			return v.serve(ctx, env, newServer(cluster{readback.Cluster{Node: c}, c}, v.Most()))
+			return v.serve(ctx, env, newServer(left(cluster{readback.Cluster{Node: c}, c}), v.Most()))
 		})
 	}
 	dirs, err := readback.Open(v.Paths...)
@@ -69,7 +80,7 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	}
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
-	show := newServer(folders{dirs}, v.Most())
+	show := newServer(left(folders{dirs}), v.Most())
 	show.starts = dirs.Starts
 	if err := v.serve(ctx, env, show); err != nil {
 		return env.Fail(command.ExitError, "%v", err)

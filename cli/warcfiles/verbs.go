@@ -99,8 +99,9 @@ var errFound = errors.New("found")
 
 // ListVerb lists records.
 type ListVerb struct {
-	files  `embed:""`
-	Output string `short:"o" group:"output" enum:"text,json" default:"text" placeholder:"text|json" help:"text, or json: one object a line."`
+	files             `embed:""`
+	command.Excluding `embed:""`
+	Output            string `short:"o" group:"output" enum:"text,json" default:"text" placeholder:"text|json" help:"text, or json: one object a line."`
 }
 
 // Help gives the examples of the verb.
@@ -128,9 +129,16 @@ type entry struct {
 
 // Run lists the records.
 func (v *ListVerb) Run(ctx context.Context, env *command.Env) int {
+	skip, err := v.Excluded()
+	if err != nil {
+		return env.Fail(command.ExitUsage, "%v", err)
+	}
 	out := json.NewEncoder(env.Stdout)
 	out.SetEscapeHTML(false)
 	return v.scanBy(ctx, env, archive.ScanDigests, func(path string, r *archive.Record) error {
+		if skip != nil && skip(r.TargetURI) {
+			return nil
+		}
 		if v.Output == "json" {
 			return out.Encode(entry{filepath.Base(path), r.Offset, r.Length, r.Type, r.Fields.Get("WARC-Date"), r.Status, r.ContentType, r.TargetURI,
 				r.PayloadDigest, r.PayloadSize(), r.Truncated})

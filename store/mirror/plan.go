@@ -76,6 +76,7 @@ const (
 // plan is what a run will write.
 type plan struct {
 	src      Source
+	skip     func(url string) bool // nil: none
 	manifest *manifest
 	known    *table
 	taken    *journal // a row for each capture; the table has the one that counts
@@ -126,6 +127,9 @@ func (p *plan) decide(ctx context.Context) error {
 	return eachRow(ctx, p.taken, func(offset int64, r *row) error {
 		if counts, ok, err := p.known.get(keyOf(takenURL, r.URL)); err != nil || !ok || counts != offset {
 			return err
+		}
+		if p.skip != nil && p.skip(r.URL) {
+			return nil
 		}
 		u, err := urlnorm.ParseStored(r.URL)
 		if err != nil {

@@ -74,7 +74,7 @@ func (w *writer) open(src Source) error {
 	if err != nil {
 		return err
 	}
-	w.plan = &plan{src: src, known: known}
+	w.plan = &plan{src: src, skip: w.folder.Skip, known: known}
 	for _, j := range []**journal{&w.plan.taken, &w.plan.decided, &w.plan.final} {
 		file, err := w.folder.nameless()
 		if err != nil {
