@@ -8,8 +8,9 @@ import (
 	"crawlnode/frontier/layout"
 )
 
-// MaxBytes bounds a document: it is one part of the transaction that completes a page.
-const MaxBytes = 128 << 10
+// MaxBytes bounds a document: it is one part of the transaction that completes a page, and less
+// than the links of one may have.
+const MaxBytes = 384 << 10
 
 // Note stores the document of a page that leaves the queue, or takes out the one that the URL had. The writer calls
 // it in the group that completes the page. known says that the URL may have a result already, stays what Stays says.

@@ -11,8 +11,8 @@ import (
 	"crawlnode/web/maintext"
 )
 
-// A text is kept whole up to search.MaxText, some 40,000 words. One that cannot be compressed to
-// what the frontier stores is cut at lessText; the index knows such a text by its length.
+// A text is kept whole up to maintext.MaxText, some 150,000 words. One that cannot be compressed to
+// what the frontier stores is cut at lessText.
 const lessText = 64 << 10
 
 // Maker makes documents; any goroutine may call it.
@@ -28,7 +28,7 @@ func (m *Maker) Document(p *pipeline.Indexed) []byte {
 	d := search.Document{
 		URL: u.String(), Host: u.Host(), Partition: uint32(p.Visit.Partition),
 		Title: t.Title, Headings: cut(strings.Join(t.Headings, "\n"), search.MaxHeadings), Text: t.Text, Description: t.Description, Language: t.Language,
-		FetchedAt: o.FetchedAt, Fingerprint: o.Simhash, File: o.Archive.File, Offset: o.Archive.Offset,
+		FetchedAt: o.FetchedAt, Fingerprint: o.Simhash, Cut: t.Truncated, File: o.Archive.File, Offset: o.Archive.Offset,
 	}
 	b, _ := m.buffers.Get().(*buffers)
 	if b == nil {
@@ -41,7 +41,7 @@ func (m *Maker) Document(p *pipeline.Indexed) []byte {
 		packed = b.packTightly()
 	}
 	if len(packed) > texts.MaxBytes {
-		d.Text = cut(d.Text, lessText)
+		d.Text, d.Cut = cut(d.Text, lessText), d.Cut || len(d.Text) > lessText
 		b.plain = search.AppendDocument(b.plain[:0], &d)
 		packed = b.pack()
 	}

@@ -60,8 +60,9 @@ func TestLongTexts(t *testing.T) {
 		kept    int
 	}{
 		"long":              {"etaoin", 5, 200_000, 200_000},
-		"longer than that":  {"etaoin", 5, 400_000, search.MaxText},
-		"hard to compress":  {"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 60, 200_000, lessText},
+		"longer than that":  {"eta", 5, 1_200_000, search.MaxText},
+		"very long":         {"eta", 5, 900_000, 900_000},
+		"hard to compress":  {"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 60, 600_000, lessText},
 		"short, but so too": {"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 60, 60_000, 60_000},
 	} {
 		var text strings.Builder
@@ -83,8 +84,8 @@ func TestLongTexts(t *testing.T) {
 		if n := len(d.Text); n > c.kept+10 || n < c.kept-100 {
 			t.Errorf("%s: %d bytes of %d are kept, want %d", name, n, c.bytes, c.kept)
 		}
-		if whole := strings.HasSuffix(d.Text, " the end"); whole != (c.kept == c.bytes) {
-			t.Errorf("%s: the end is there: %v", name, whole)
+		if whole := strings.HasSuffix(d.Text, " the end"); whole != (c.kept == c.bytes) || whole == d.Cut {
+			t.Errorf("%s: the end is there: %v, cut %v", name, whole, d.Cut)
 		}
 	}
 }

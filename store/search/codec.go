@@ -16,8 +16,12 @@ import (
 	"crawlnode/store/search/segment"
 )
 
-// codec is the first byte of a document as bytes; another one is of a later version.
-const codec = 1
+// codec is the first byte of a document as bytes; another one is of a later version. cutMark follows
+// a document whose text was cut; earlier versions do not read it.
+const (
+	codec   = 1
+	cutMark = 0xC7
+)
 
 // ErrDocument is what ParseDocument returns for bytes that are no document.
 var ErrDocument = errors.New("these bytes are no document of this version")
@@ -25,7 +29,7 @@ var ErrDocument = errors.New("these bytes are no document of this version")
 // AppendDocument appends a document as bytes, for the index's own records and for a copy on another
 // node: byte 1; the strings URL, host, title, headings, text, description, language and file, each with its uvarint
 // length; uvarint number of anchors, and those; varints milliseconds since 1970 and offset; uvarints
-// partition, revision; fingerprint and importance, 8 bytes each.
+// partition, revision; fingerprint and importance, 8 bytes each; cutMark if its text was cut.
 func AppendDocument(dst []byte, d *Document) []byte {
 	dst = append(dst, codec)
 	for _, s := range []string{d.URL, d.Host, d.Title, d.Headings, d.Text, d.Description, d.Language, d.File} {
@@ -40,7 +44,11 @@ func AppendDocument(dst []byte, d *Document) []byte {
 	dst = binary.AppendUvarint(dst, uint64(d.Partition))
 	dst = binary.AppendUvarint(dst, uint64(d.Revision))
 	dst = binary.LittleEndian.AppendUint64(dst, d.Fingerprint)
-	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(d.Importance))
+	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(d.Importance))
+	if d.Cut {
+		dst = append(dst, cutMark)
+	}
+	return dst
 }
 
 func appendString(dst []byte, s string) []byte {
@@ -116,6 +124,9 @@ func ParseDocument(src []byte) (d Document, rest []byte, err error) {
 	if r.bad {
 		return Document{}, nil, fmt.Errorf("%w: they are cut off or changed", ErrDocument)
 	}
+	if len(r.rest) > 0 && r.rest[0] == cutMark {
+		d.Cut, r.rest = true, r.rest[1:]
+	}
 	return d, r.rest, nil
 }
 
@@ -126,6 +137,7 @@ func keyOf(url string) segment.Key { return xxh3.HashString128(url).Bytes() }
 // language of two letters.
 func bounded(d Document) Document {
 	d.URL, d.Host = cut(d.URL, MaxURL), cut(d.Host, 253)
+	d.Cut = d.Cut || len(d.Text) > MaxText || earlierCut(d.Text)
 	d.Title, d.Headings, d.Text = cut(d.Title, MaxTitle), cut(d.Headings, MaxHeadings), cut(d.Text, MaxText)
 	d.Description = cut(d.Description, MaxDescription)
 	if len(d.Anchors) > MaxAnchors {
@@ -171,15 +183,13 @@ const (
 	labelCut = "c"
 )
 
-// earlierMaxText is what earlier versions kept of a text, and what is kept of one that is hard to
-// compress (node/indexer).
+// earlierMaxText is what earlier versions kept of a text.
 const earlierMaxText = 64 << 10
 
-// textCut reports whether a text was probably cut off: it is as long as a text can be, less a
-// character or two.
-func textCut(text string) bool {
-	n := len(text)
-	return n >= MaxText-8 || n >= earlierMaxText-4 && n <= earlierMaxText
+// earlierCut reports whether an earlier version, which did not say so, probably cut a text: it is as
+// long as it could be, less a character.
+func earlierCut(text string) bool {
+	return len(text) > earlierMaxText-utf8.UTFMax && len(text) <= earlierMaxText
 }
 
 // entryOf is the document as a segment takes it.
@@ -212,7 +222,7 @@ func entryOf(d *Document) segment.Document {
 	if d.Language != "" {
 		e.Labels = append(e.Labels, labelLanguage+d.Language)
 	}
-	if textCut(d.Text) {
+	if d.Cut || earlierCut(d.Text) {
 		e.Labels = append(e.Labels, labelCut)
 	}
 	if t := fileType(path); t != "" {

@@ -13,6 +13,8 @@ type Document struct {
 	Text        string // the main text, paragraphs by newline; at most MaxText bytes count
 	Description string
 	Anchors     []string // texts of links to the page, one for each distinct host
+	// Cut: the page has more text than Text. What is looked for in texts may be in the rest.
+	Cut bool
 
 	// Language is an ISO 639-1 code such as "de"; "" when it is not known.
 	Language string
@@ -49,7 +51,7 @@ const (
 	MaxTitle       = 512
 	MaxDescription = 1024
 	MaxHeadings    = 8 << 10
-	MaxText        = 256 << 10
+	MaxText        = 960 << 10
 	MaxAnchors     = 32
 	MaxAnchor      = 256
 )

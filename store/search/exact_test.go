@@ -367,7 +367,7 @@ func TestEarlierFormat(t *testing.T) {
 func TestQuotedIsBounded(t *testing.T) {
 	t.Parallel()
 	x := open(t, t.TempDir())
-	same := strings.Repeat("the ", MaxText/8)
+	same := strings.Repeat("the ", 32<<10)
 	apply(t, x, Batch{Put: []Document{
 		doc("a.test/", "", "one "+strings.Repeat("word and ", 120)+"two"), doc("b.test/", "", same), doc("c.test/", "", same),
 	}})
@@ -412,7 +412,22 @@ func TestCutTexts(t *testing.T) {
 	t.Parallel()
 	x := open(t, t.TempDir())
 	long := doc("long.test/", "A long page", "first words "+strings.Repeat("filler ", MaxText/7)+" last words")
-	long.Text = long.Text[:MaxText]
+	early := doc("early.test/", "", strings.Repeat("filler ", earlierMaxText/7)+"a b c")
+	early.Text = early.Text[:earlierMaxText-1]
+	told := doc("told.test/", "", "nothing")
+	told.Cut = true
+	apply(t, x, Batch{Put: []Document{early}})
+	if p := find(t, x, `"last words"`); p.TotalExact {
+		t.Error("of a text that an earlier version cut all is said to be known")
+	}
+	apply(t, x, Batch{Remove: []Removal{{URL: early.URL}}, Put: []Document{told}})
+	if p := find(t, x, `"last words"`); p.TotalExact {
+		t.Error("of a text that is said to be cut all is said to be known")
+	}
+	if d, ok, err := x.Get(told.URL); !ok || !d.Cut {
+		t.Errorf("%+v, %v", d, err)
+	}
+	apply(t, x, Batch{Remove: []Removal{{URL: told.URL}}})
 	apply(t, x, Batch{Put: []Document{long, doc("short.test/", "A short page", "some words of the last page")}})
 	for _, c := range []struct {
 		text  string

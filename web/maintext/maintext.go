@@ -21,9 +21,9 @@ type Page struct {
 
 // The limits for one page.
 const (
-	MaxText     = 256 << 10
+	MaxText     = 960 << 10 // the largest pages of real documentation have less
 	MaxHeadings = 256
-	MaxBlocks   = 20_000
+	MaxBlocks   = 50_000
 	maxTitle    = 1 << 10
 )
 

@@ -63,8 +63,8 @@ type reader struct {
 	skip                          atom.Atom // the element whose end is waited for
 }
 
-// maxRead bounds the bytes of blocks: several times what is kept, as much of a page may be boilerplate.
-const maxRead = 4 * MaxText
+// maxRead bounds the bytes of blocks: more than is kept, as much of a page may be boilerplate.
+const maxRead = 2 * MaxText
 
 // readers keeps readers for their memory.
 var readers = sync.Pool{New: func() any { return &reader{} }}

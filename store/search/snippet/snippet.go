@@ -13,8 +13,10 @@ const (
 	Length = 260
 	// lead is how much may stand before the first marked word, to begin with a sentence.
 	lead = 70
-	// maxScan bounds the bytes of text that are looked at once a word was found in them.
-	maxScan = 64 << 10
+	// maxScan bounds the bytes of text that are looked at once a word was found in them, maxWords
+	// those that are looked at for words. Phrases are looked for in all of it.
+	maxScan  = 64 << 10
+	maxWords = 256 << 10
 	// ellipsis stands where the text goes on.
 	ellipsis = "…"
 )
@@ -61,6 +63,9 @@ func find(text string, phrases int, match func(*analyse.Scanner) (Found, bool)) 
 	seen := map[int]bool{}
 	for s := analyse.NewScanner(text); s.Next(); {
 		from, _ := s.Span()
+		if from > maxWords && phrases == 0 {
+			break
+		}
 		if from > maxScan && len(hits) > 0 && len(seen) >= phrases && from > hits[len(hits)-1].to+Length {
 			break
 		}
