@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// candidates is how many documents, at least, are looked at for the nearness of words.
+	// candidates is how many documents are looked at for the nearness of words.
 	candidates = 500
 	// fewWords is the length up to which a text has no fingerprint that says anything.
 	fewWords = 40
@@ -49,8 +49,11 @@ func (x *Index) ask(ctx context.Context, p Plan, work *budget) (Answer, error) {
 		answer.Total += n
 	}
 	answer.Exact = work.exact()
-	c.nearness(top.found)
 	slices.SortFunc(top.found, betterFirst)
+	// The same ones whatever the depth: they stay before the others, since nearness only adds.
+	near := top.found[:min(candidates, len(top.found))]
+	c.nearness(near)
+	slices.SortFunc(near, betterFirst)
 	if err := c.written(ctx, top.found); err != nil {
 		return Answer{}, err
 	}

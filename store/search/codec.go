@@ -183,6 +183,10 @@ const (
 	labelCut = "c"
 )
 
+// textBreak stands in a text where something of the page was left out: what is before and after it
+// are no neighbours.
+const textBreak = "\n\n"
+
 // earlierMaxText is what earlier versions kept of a text.
 const earlierMaxText = 64 << 10
 
@@ -208,7 +212,7 @@ func entryOf(d *Document) segment.Document {
 	e.Fields[rank.Description] = []string{d.Description}
 	e.Fields[rank.Headings] = strings.Split(d.Headings, "\n")
 	e.Fields[rank.Anchors] = d.Anchors
-	e.Fields[rank.Text] = []string{d.Text}
+	e.Fields[rank.Text] = strings.Split(d.Text, textBreak)
 	host := strings.ToLower(d.Host)
 	e.Labels = append(e.Labels, labelHost+host)
 	for site := host; ; {

@@ -16,7 +16,8 @@ const (
 	worthwhile = 0.6
 	// nearBits is the number of bits in which the fingerprints of near-duplicates differ.
 	nearBits = 3
-	// shallow is the depth that is asked for while pages reach it: stable for all of them.
+	// shallow is the depth that is asked for while pages reach half of it. So that pages do not
+	// overlap, whatever the depth, no more hits are looked at to mix hosts.
 	shallow = 200
 	// maxAlsoAt bounds the near-duplicates that a result names.
 	maxAlsoAt = 10
@@ -143,6 +144,7 @@ func show(ctx context.Context, s Source, plan *Plan, r Request, groups []group, 
 // group is a hit with its near-duplicates.
 type group struct {
 	Hit
+	at     int // among the hits
 	alsoAt []string
 	more   int
 }
@@ -152,7 +154,7 @@ type group struct {
 func collapse(hits []Hit, near bool) []group {
 	var out []group
 	seen := map[string]bool{}
-	for _, h := range hits {
+	for at, h := range hits {
 		if seen[h.URL] {
 			continue
 		}
@@ -165,7 +167,7 @@ func collapse(hits []Hit, near bool) []group {
 		}
 		switch {
 		case i < 0:
-			out = append(out, group{Hit: h})
+			out = append(out, group{Hit: h, at: at})
 		case len(out[i].alsoAt) < maxAlsoAt:
 			out[i].alsoAt = append(out[i].alsoAt, h.URL)
 		}
@@ -206,7 +208,8 @@ func split(groups []group, size int) (chosen, left []group) {
 			break
 		}
 		if count[groups[i].Host] >= perHost {
-			for j := i + 1; j < len(groups) && groups[j].Score >= worthwhile*groups[i].Score; j++ {
+			for j := i + 1; j < len(groups) && groups[j].at < shallow &&
+				groups[j].Score >= worthwhile*groups[i].Score; j++ {
 				if !taken[j] && count[groups[j].Host] < perHost {
 					i = j
 					break

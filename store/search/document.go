@@ -8,9 +8,11 @@ type Document struct {
 	Host      string // lower-case, without port
 	Partition uint32
 
-	Title       string
-	Headings    string // one a line
-	Text        string // the main text, paragraphs by newline; at most MaxText bytes count
+	Title    string
+	Headings string // one a line
+	// Text is the main text, paragraphs by newline, with an empty line where something was left out;
+	// at most MaxText bytes count.
+	Text        string
 	Description string
 	Anchors     []string // texts of links to the page, one for each distinct host
 	// Cut: the page has more text than Text. What is looked for in texts may be in the rest.

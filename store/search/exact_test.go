@@ -59,6 +59,7 @@ func TestQuoted(t *testing.T) {
 		doc("th/bangkok", "กรุงเทพ", "กรุงเทพมหานครเป็นเมืองหลวง"),
 		doc("ar/book", "كتاب", "هذا كِتَابٌ جديد"),
 		doc("xx/twice", "the the", "the the the end"),
+		doc("xx/left-out", "", "This is the end\n\nof a menu\nand this is the\n\nend of the text"),
 		doc("xx/apostrophes", "", "b a't漢 c a't x"), // the words t and a
 	}
 	for i := range docs {
@@ -92,9 +93,9 @@ func TestQuoted(t *testing.T) {
 		{`"state of the union"`, "a/title"},
 		{`"state of a union"`, "a/state"},
 		{`"states of the unions"`, "a/state"},
-		{`"of the"`, "a/names a/plain a/state a/title"},
+		{`"of the"`, "a/names a/plain a/state a/title xx/left-out"},
 		{`title:"of the"`, "a/title"},
-		{`"of the" -"states of the"`, "a/names a/plain a/title"},
+		{`"of the" -"states of the"`, "a/names a/plain a/title xx/left-out"},
 		{`union -"of the"`, ""},
 		{`"of the" site:a union`, "a/state a/title"},
 		{`"of the" site:b`, ""},
@@ -136,6 +137,9 @@ func TestQuoted(t *testing.T) {
 		{`"หลวงเมือง"`, ""},
 		{`"هذا كتاب"`, "ar/book"},
 		{`"the the"`, "xx/twice"},
+		{`"is the end of the text"`, ""},
+		{`"of a menu and this"`, "xx/left-out"},
+		{`"end of the text"`, "xx/left-out"},
 		{`"b a't漢"`, "xx/apostrophes"},
 		{`"c a't x"`, "xx/apostrophes"},
 		{`"the the the"`, "xx/twice"},
@@ -471,6 +475,33 @@ func TestNearDuplicatesOfAPhrase(t *testing.T) {
 	}
 }
 
+// TestPagesOfResults: the pages of an answer have each result once, though the first are made of
+// fewer hits than the later ones, and hosts are mixed.
+func TestPagesOfResults(t *testing.T) {
+	t.Parallel()
+	x := open(t, t.TempDir())
+	var b Batch
+	var want []string
+	for i := range 700 {
+		host := "many.test"
+		if i%9 == 8 || i > 600 && i%2 == 0 {
+			host = "few.test"
+		}
+		d := doc(fmt.Sprintf("%s/%d", host, i), "", strings.Repeat("filler ", i/2)+"one two "+strings.Repeat("filler ", i%50)+"three filler")
+		want = append(want, strings.TrimPrefix(d.URL, "http://"))
+		b.Put = append(b.Put, d)
+	}
+	slices.Sort(want)
+	apply(t, x, b)
+	for _, question := range []string{`"one two"`, "one three", "two", `"one two" three filler`, "lang:en"} {
+		got, total, exact := everything(t, x, question)
+		if !slices.Equal(got, want) || total != 700 || !exact {
+			t.Errorf("%s: %d results of which %d are different, total %d, exact %v",
+				question, len(got), len(slices.Compact(got)), total, exact)
+		}
+	}
+}
+
 // TestSnippetOfAPhrase: the passage has the phrase, which is marked as a whole; its words elsewhere
 // are not.
 func TestSnippetOfAPhrase(t *testing.T) {
@@ -479,6 +510,7 @@ func TestSnippetOfAPhrase(t *testing.T) {
 	filler := strings.Repeat("The database of locked doors is large. ", 3000)
 	apply(t, x, Batch{Put: []Document{
 		doc("a.test/", "", filler+"If the database is\nlocked, wait. "+filler),
+		doc("c.test/", "", "This is the\n\nend of this. The end of this is the end of it."),
 		doc("b.test/", "", "O'Neil's database's locked; the the the end. 東京、京都と大阪。"),
 	}})
 	for _, c := range []struct{ text, marked string }{
@@ -489,6 +521,7 @@ func TestSnippetOfAPhrase(t *testing.T) {
 		{`"the the the end"`, "the the the end"},
 		{`"京都と大"`, "京都と大"},
 		{`locked "the end"`, "locked|the end"},
+		{`"is the end"`, "is the end"},
 	} {
 		p := find(t, x, c.text)
 		if len(p.Results) != 1 {

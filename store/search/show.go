@@ -105,7 +105,9 @@ func (m *marker) passage(l analyse.Language, text string) []snippet.Part {
 	}
 	return snippet.Make(text, len(m.phrases), func(s *analyse.Scanner) (f snippet.Found, ok bool) {
 		for _, p := range m.phrases {
-			if from, ends := p.next(s); ends && (!ok || from < f.From) {
+			from, ends := p.next(s)
+			_, to := s.Span()
+			if ends && (!ok || from < f.From) && !strings.Contains(text[from:to], textBreak) {
 				f, ok = snippet.Found{Of: p.clause, From: from, Phrase: true}, true
 			}
 		}

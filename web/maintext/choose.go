@@ -11,8 +11,10 @@ const (
 	fair = 0.25
 	// least is the share of the text below which a rule has thrown too much away.
 	least = 0.12
-	// tooLinked is the share of links from which a short block is a menu.
-	tooLinked = 0.6
+	// tooLinked is the share of links from which a short block is a menu, if it has no more than
+	// fewUnlinked bytes between them: names and signs, not a sentence.
+	tooLinked   = 0.6
+	fewUnlinked = 16
 	// paragraph is the number of bytes from which a block is a text whatever its links.
 	paragraph = 300
 )
@@ -27,7 +29,8 @@ func choose(all []block) []block {
 	named := narrower(said, least, func(b block) bool { return !b.place.named })
 	main := narrower(named, fair, func(b block) bool { return b.place.main })
 	return narrower(main, least, func(b block) bool {
-		return b.heading || b.len() >= paragraph || float64(b.links) < tooLinked*float64(b.len())
+		return b.heading || b.len() >= paragraph || b.len()-int(b.links) > fewUnlinked ||
+			float64(b.links) < tooLinked*float64(b.len())
 	})
 }
 

@@ -12,7 +12,7 @@ type Page struct {
 	Title       string
 	Description string
 	Headings    []string
-	Text        string // paragraphs by newline
+	Text        string // paragraphs by newline; two where something was left out
 	Language    string // ISO 639-1, declared or detected; "" when neither
 	// Detected: the language was read from the text, because none that fits it was declared.
 	Detected  bool
@@ -39,7 +39,7 @@ func Extract(body []byte, contentType, language string) Page {
 	defer r.release()
 	r.read()
 	p := Page{Truncated: r.truncated}
-	p.take(r.text, choose(r.blocks))
+	p.take(r.text, r.blocks, choose(r.blocks))
 	p.Title = r.title
 	if p.Title == "" {
 		p.Title = r.shareTitle
@@ -59,8 +59,9 @@ func Extract(body []byte, contentType, language string) Page {
 	return p
 }
 
-// take takes the text of the blocks that were chosen.
-func (p *Page) take(text []byte, kept []block) {
+// take takes the text of the blocks of all that were chosen, with an empty line where one that can be
+// seen was left out.
+func (p *Page) take(text []byte, blocks, kept []block) {
 	total := 0
 	for i := range kept {
 		total += kept[i].len() + 1
@@ -73,8 +74,17 @@ func (p *Page) take(text []byte, kept []block) {
 		if b.heading && len(p.Headings) < MaxHeadings {
 			p.Headings = append(p.Headings, string(text))
 		}
+		omitted := false
+		for blocks[0].from != b.from {
+			omitted = omitted || !blocks[0].place.hidden
+			blocks = blocks[1:]
+		}
+		blocks = blocks[1:]
 		if all.Len() > 0 {
 			all.WriteByte('\n')
+			if omitted && all.Len() < MaxText {
+				all.WriteByte('\n')
+			}
 		}
 		if left := MaxText - all.Len(); len(text) >= left { // room for a newline stays
 			all.WriteString(cut(string(text), max(left-1, 0)))

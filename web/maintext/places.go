@@ -139,7 +139,13 @@ func (r *reader) inside(a *attributes, tag atom.Atom, outer place) place {
 		}
 	}
 	if tag != atom.Main && tag != atom.Article {
-		switch said := r.names.of(a.id) | r.names.of(a.class); {
+		said := r.names.of(a.class)
+		if id := r.names.of(a.id); partOf(tag) && !in.main {
+			said |= id
+		} else {
+			said |= id &^ saysBoiler
+		}
+		switch {
 		case said&saysMain != 0:
 			in.main = in.main || !in.aside && !in.named
 		case said&saysBoiler != 0:
@@ -147,6 +153,18 @@ func (r *reader) inside(a *attributes, tag atom.Atom, outer place) place {
 		}
 	}
 	return in
+}
+
+// partOf reports whether the id of an element may say what part of the page it is. That of a heading
+// or a paragraph names its subject, as ids of sections of the main part do: "sharing-files" is not
+// for social networks.
+func partOf(tag atom.Atom) bool {
+	switch tag {
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.P, atom.Li, atom.Dt, atom.Dd,
+		atom.Pre, atom.Blockquote, atom.Figure, atom.A, atom.Code, atom.Tr, atom.Th:
+		return false
+	}
+	return true
 }
 
 // What the name of a class or an id says.
