@@ -68,7 +68,7 @@ func checkExample(t *testing.T, parser *kong.Kong, line string) {
 			continue
 		}
 		for i, w := range words {
-			if w == "<" || w == ">" || w == "&&" {
+			if w == "<" || w == "&&" || strings.HasPrefix(w, ">") {
 				words = words[:i]
 				break
 			}
