@@ -201,6 +201,7 @@ type status struct {
 		InFlight       int64   `json:"in_flight"`
 		ByBand         []int64 `json:"by_band"`
 		SeenTotal      int64   `json:"seen_total"`
+		Hosts          struct{ Total int64 }
 	}
 	Output struct {
 		ContentDuplicatesTotal int64 `json:"content_duplicates_total"`

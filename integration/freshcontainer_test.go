@@ -170,8 +170,9 @@ func TestContainersFresh(t *testing.T) {
 	dir := t.TempDir()
 	tool(t, "", "git", "clone", "--quiet", "--bare", "--no-local", "..", filepath.Join(dir, "crawlnode.git"))
 
-	r := &reader{t: t, dir: dir, wrap: freshContainer(t, inside, dir, site.roots), nodes: map[string]*process{}, patience: 15 * time.Minute,
-		env: []string{"PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}}
+	r := &reader{t: t, dir: dir, wrap: freshContainer(t, inside, dir, site.roots), nodes: map[string]*process{},
+		patience: 15 * time.Minute,
+		env:      []string{"PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}}
 	began := time.Now()
 	r.obey(command{where: "before the README", text: "git clone --quiet " + dir + "/crawlnode.git crawlnode"})
 	r.dir = filepath.Join(dir, "crawlnode")
@@ -189,7 +190,7 @@ func TestContainersFresh(t *testing.T) {
 	}
 	at := time.Now()
 	tutorial := consoleCommands(t, "../docs/tutorial.md")
-	r.timed(tutorial, nil)
+	r.walk("docs/tutorial.md", nil)
 	appendResult(t, "firsthour.md", "", fmt.Sprintf("fresh container, no network | clone to first page %v, of which make build %v and make demo %v; README whole %v (%d commands), tutorial %v (%d commands) |",
 		first.Sub(began).Round(time.Second), took["make build"].Round(time.Second), took["make demo"].Round(time.Second), at.Sub(began).Round(time.Second), len(readme),
 		time.Since(at).Round(time.Second), len(tutorial)))
