@@ -54,6 +54,8 @@ func seedUses(w *wrongWorld) []wrongUse {
 	}
 	return []wrongUse{
 		crawlFails("a name that does not exist", w.local("http://nosuch.invalid/"), "http://nosuch.invalid/: ", "host not found", "check the spelling", "ended: no seed could be fetched"),
+		crawlFails("a name server that is none", w.withNames(w.closed, w.local("http://a.example/")),
+			"http://a.example/: no name server answers: look at --dns", "crawlnode doctor checks them"),
 		crawlFails("a server that refuses", w.local("http://"+w.closed+"/"), "http://"+w.closed+"/: ", "connection refused", "does the server run"),
 		crawlFails("a certificate that nobody signed", w.local(w.secure+"/"), w.secure+"/: ", "certificate", "--tls-verify record"),
 		crawlFails("robots.txt forbids the seed", w.local(w.forbidding+"/"), w.forbidding+"/: robots.txt forbids it", "Disallow: /", "ask the site's owner"),

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,6 +130,13 @@ func (w *wrongWorld) crawl(seed string, more ...string) []string {
 // local is a crawl of this machine.
 func (w *wrongWorld) local(seed string, more ...string) []string {
 	return append(w.crawl(seed, "--allow-net", "127.0.0.0/8"), more...)
+}
+
+// withNames has a command ask another name server.
+func (w *wrongWorld) withNames(server string, args []string) []string {
+	args = slices.Clone(args)
+	args[slices.Index(args, "--dns")+1] = server
+	return args
 }
 
 // start is a node.
