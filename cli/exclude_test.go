@@ -13,9 +13,9 @@ import (
 	"crawlnode/cli/command"
 )
 
-// calendarSite has five days of a calendar, and a page whose content is that of a day. The day is
+// fiveDays has five days of a calendar, and a page whose content is that of a day. The day is
 // fetched first, so the page is stored as a reference to it.
-func calendarSite(t *testing.T) string {
+func fiveDays(t *testing.T) string {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -40,7 +40,7 @@ func calendarSite(t *testing.T) string {
 // file, in lists and in files. A page that shares its content with a day keeps it.
 func TestExcludeFromFiles(t *testing.T) {
 	t.Parallel()
-	site, dir := calendarSite(t), t.TempDir()
+	site, dir := fiveDays(t), t.TempDir()
 	data, clean := filepath.Join(dir, "data"), filepath.Join(dir, "clean")
 	crawlInto(t, data, site+"/")
 	before := contentsOf(t, data)
