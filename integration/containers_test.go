@@ -61,9 +61,7 @@ type composition struct {
 func needsEngine(t *testing.T) {
 	t.Helper()
 	needsRoot(t)
-	if _, err := exec.LookPath("podman"); err != nil {
-		t.Fatalf("%v: run 'make deps'", err)
-	}
+	needsPrograms(t, "podman")
 	if err := setEngine(); err != nil {
 		t.Fatal(err)
 	}

@@ -25,9 +25,7 @@ const maxSeries = 2000
 // tool runs a program that the system must have, and returns what it prints.
 func tool(t *testing.T, stdin string, argv ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath(argv[0]); err != nil {
-		t.Fatalf("%v: run 'make deps'", err)
-	}
+	needsPrograms(t, argv[0])
 	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -37,9 +36,7 @@ type nameServer struct {
 // startNames starts one whose answers are valid for ttl.
 func startNames(t *testing.T, w *politeWeb, ttl time.Duration) *nameServer {
 	t.Helper()
-	if _, err := exec.LookPath("dnsmasq"); err != nil {
-		t.Fatalf("%v; `make deps` installs it", err)
-	}
+	needsPrograms(t, "dnsmasq")
 	dir := t.TempDir()
 	hosts := filepath.Join(dir, "hosts")
 	var lines strings.Builder

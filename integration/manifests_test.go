@@ -40,7 +40,7 @@ func readManifests(t *testing.T, path string) (objects []manifestObject) {
 func complaints(t *testing.T, objects []manifestObject) (found [][]string) {
 	t.Helper()
 	if _, err := os.Stat("manifests/node_modules/kubernetes-models"); err != nil {
-		t.Fatalf("%v: run 'make deps'", err)
+		unable(t, "needs packages of npm that make deps installs: %v", err)
 	}
 	in, err := json.Marshal(objects)
 	if err != nil {

@@ -47,7 +47,7 @@ func readRealPages(t *testing.T) (pages []realPage) {
 			return nil
 		})
 		if err != nil {
-			t.Fatalf("%v; `make deps` installs %s", err, site.Package)
+			unable(t, "needs %s, which make deps installs: %v", site.Package, err)
 		}
 	}
 	return pages

@@ -31,11 +31,7 @@ const (
 func newLab(t *testing.T) *lab {
 	t.Helper()
 	needsRoot(t)
-	for _, tool := range []string{"ip", "iptables"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Fatalf("%v: run 'make deps'", err)
-		}
-	}
+	needsPrograms(t, "ip", "iptables")
 	sweepLabs(t)
 	place := takeLabPlace(t)
 	l := &lab{t: t, prefix: fmt.Sprintf("%s%d%c", labName, os.Getpid(), place.letter), net: fmt.Sprintf("198.%d.%d.", 18+place.net/250, place.net%250)}

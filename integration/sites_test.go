@@ -55,11 +55,8 @@ func startSites(t *testing.T, more ...site) *sites {
 // serveSites is startSites with these sites alone. One that has an address is served there, and nowhere else.
 func serveSites(t *testing.T, all []site) *sites {
 	t.Helper()
-	for _, program := range []string{"nginx", "dnsmasq"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Fatalf("%v; `make deps` installs it", err)
-		}
-	}
+	needsPrograms(t, "nginx", "dnsmasq")
+	needsWebPort(t)
 	dir := t.TempDir()
 	s := &sites{all: all, ip: freeAddress(t), log: filepath.Join(dir, "access.log")}
 	names := []string{"dnsmasq", "--address=/site.test/" + s.ip}
@@ -70,7 +67,7 @@ func serveSites(t *testing.T, all []site) *sites {
 		}
 		names = append(names, fmt.Sprintf("--address=/%s/%s", site.host(), site.ip))
 		if _, err := os.Stat(site.Docroot); err != nil {
-			t.Fatalf("%v; `make deps` installs %s", err, site.Package)
+			unable(t, "needs %s, which make deps installs: %v", site.Package, err)
 		}
 	}
 	conf := filepath.Join(dir, "nginx.conf")
