@@ -87,7 +87,7 @@ raced: tools # the tests that the race detector watches, and those of other pack
 	.ci/gotest meet -race -short -timeout 60m -run '$(MEET)' $(SELDOM) || status=1; exit $$status
 
 unraced: tools # the others: the command line's tests mostly wait
-	.ci/gotest norace -short -timeout 60m -p 1 -parallel 4 -skip '$(SLOW)' $(NORACE) $(SELDOM)
+	@.ci/gotest norace -short -timeout 60m -p 1 -parallel 4 -skip '$(SLOW)' $(NORACE) $(SELDOM)
 
 compile: ## what `make units` compiles, without a test; the linker's part cannot be done ahead
 	@go list -race -export -test -deps $(RACE) $(SELDOM) >/dev/null
@@ -108,7 +108,7 @@ fuzz: ## each fuzz target for T
 integ: deps integrated ## real processes, real sites, faults, simulations; some clusters at a time
 
 integrated: tools # without a look at what they need
-	.ci/gotest integration -count=1 -timeout 120m -parallel 6 -skip '$(LONG)' ./integration
+	@.ci/gotest integration -count=1 -timeout 120m -parallel 6 -skip '$(LONG)' ./integration
 
 bench: build ## Go benchmarks, then the goals of docs/performance.md; appends the figures to docs/results/bench.md. BEFORE=COMMIT: a, c, f against it
 	.ci/deps wget2 python3-scrapy
