@@ -21,7 +21,7 @@ PROTOC_GEN_GRPC   := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 # manual pages, containers. Node, for another reader of WARC files and the schemas of Kubernetes, may come from elsewhere. Of prometheus only promtool
 # is used, of systemd only systemd-analyze.
 DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc prometheus systemd \
-                     chromium curl wget fonts-liberation zsh fish mandoc podman runc netavark aardvark-dns
+                     'chromium|chromium-headless-shell|google-chrome-stable' curl wget fonts-liberation zsh fish mandoc podman runc netavark aardvark-dns
 # Folders whose package-lock.json names packages of npm, which go below these folders.
 NPM_FOLDERS       := integration/warcio integration/wabac integration/manifests integration/axe integration/duckdb
 

@@ -111,6 +111,8 @@ func TestDepsLeaveTheSystemAsItIs(t *testing.T) {
 		install                        string // what apt-get is asked to install in the end; "": it is not asked
 	}{
 		{"nothing is missing", "0", "a b", "a b", 0, "", "", ""},
+		{"another one will do", "0", "a c", "a b|c", 0, "", "", ""},
+		{"none of two", "0", "a", "a b|c", 0, "installs from Debian: b, and", "", "b"},
 		{"not root", "1000", "a", "a b c", 1, "", "missing: b c.", ""},
 		{"some are missing", "0", "a", "a b c", 0, "installs from Debian: b c, and 0 packages that they need; upgrades, enables and starts nothing", "", "b c"},
 		{"one wants an upgrade", "0", "a", "b new c", 1, "installs from Debian: b c, and", "without an upgrade of what is there: new.", "b c"},
