@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// debian is a system of scripts on which .ci/deps is tried: what is installed, what apt-get would do, and what it was
-// asked for.
+// debian is a system of scripts on which .ci/deps is tried: what is installed, what apt-get would
+// do, and what it was asked for.
 type debian struct {
 	root, bin, log string
 }
 
-// The programs of a system. apt-get plans an upgrade for the packages that start with "new", and what it installs enables a
-// service, and starts it if it may.
+// The programs of a system. apt-get plans an upgrade for the packages that start with "new", and
+// what it installs enables a service, and starts it if it may.
 var debianPrograms = map[string]string{
 	"id": `echo "$TEST_UID"`,
 	"dpkg-query": `for p in $TEST_INSTALLED; do
@@ -47,30 +47,40 @@ func newDebian(t *testing.T) *debian {
 	t.Helper()
 	d := &debian{root: t.TempDir(), bin: t.TempDir()}
 	d.log = filepath.Join(d.root, "log")
-	for _, dir := range []string{"etc/systemd/system/multi-user.target.wants", "etc/rc2.d", "etc/apt"} {
+	const wanted = "etc/systemd/system/multi-user.target.wants"
+	for _, dir := range []string{wanted, "etc/rc2.d", "etc/apt"} {
 		if err := os.MkdirAll(filepath.Join(d.root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, kept := range []string{"etc/systemd/system/multi-user.target.wants/old.service", "etc/rc2.d/S01old"} {
+	for _, kept := range []string{wanted + "/old.service", "etc/rc2.d/S01old"} {
 		if err := os.Symlink("/lib/old.service", filepath.Join(d.root, kept)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, text := range debianPrograms {
-		if err := os.WriteFile(filepath.Join(d.bin, name), []byte("#!/bin/bash\n"+text+"\n"), 0o700); err != nil { //nolint:gosec // a program
-			t.Fatal(err)
-		}
+		writeProgram(t, filepath.Join(d.bin, name), "#!/bin/bash\n"+text+"\n")
 	}
 	return d
 }
 
+// writeProgram writes a program that may be run.
+func writeProgram(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+}
+
 // deps runs the script.
-func (d *debian) deps(t *testing.T, uid, installed string, packages ...string) (code int, stdout, stderr, log string) {
+func (d *debian) deps(t *testing.T, uid, installed string, packages ...string) (
+	code int, stdout, stderr, log string,
+) {
 	t.Helper()
 	cmd := exec.Command(".ci/deps", packages...)
-	cmd.Env = append(os.Environ(), "PATH="+d.bin+":"+os.Getenv("PATH"), "DEPS_ETC="+filepath.Join(d.root, "etc"),
-		"DEPS_POLICY="+filepath.Join(d.root, "policy-rc.d"), "TEST_UID="+uid, "TEST_INSTALLED="+installed, "TEST_LOG="+d.log)
+	cmd.Env = append(os.Environ(), "PATH="+d.bin+":"+os.Getenv("PATH"),
+		"DEPS_ETC="+filepath.Join(d.root, "etc"), "DEPS_POLICY="+filepath.Join(d.root, "policy-rc.d"),
+		"TEST_UID="+uid, "TEST_INSTALLED="+installed, "TEST_LOG="+d.log)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	var exit *exec.ExitError
@@ -100,29 +110,33 @@ func (d *debian) services(t *testing.T) string {
 	return strings.Join(names, " ")
 }
 
-// TestDepsLeaveTheSystemAsItIs: make deps says what it installs before it does, starts no service and leaves none enabled,
-// and installs nothing for which a package that is there would be upgraded; what it cannot install it names.
+// TestDepsLeaveTheSystemAsItIs: make deps says what it installs before it does, starts no service
+// and leaves none enabled, and installs nothing for which a package that is there would be
+// upgraded; what it cannot install it names.
 func TestDepsLeaveTheSystemAsItIs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, uid, installed, packages string
 		code                           int
 		says, names                    string // on standard output and standard error; "": nothing
-		install                        string // what apt-get is asked to install in the end; "": it is not asked
+		install                        string // what apt-get is asked to install; "": it is not asked
 	}{
 		{"nothing is missing", "0", "a b", "a b", 0, "", "", ""},
 		{"another one will do", "0", "a c", "a b|c", 0, "", "", ""},
 		{"none of two", "0", "a", "a b|c", 0, "installs from Debian: b, and", "", "b"},
 		{"not root", "1000", "a", "a b c", 1, "", "missing: b c.", ""},
-		{"some are missing", "0", "a", "a b c", 0, "installs from Debian: b c, and 0 packages that they need; upgrades, enables and starts nothing", "", "b c"},
-		{"one wants an upgrade", "0", "a", "b new c", 1, "installs from Debian: b c, and", "without an upgrade of what is there: new.", "b c"},
+		{"some are missing", "0", "a", "a b c", 0, "installs from Debian: b c, and 0 packages that they " +
+			"need; upgrades, enables and starts nothing", "", "b c"},
+		{"one wants an upgrade", "0", "a", "b new c", 1, "installs from Debian: b c, and",
+			"without an upgrade of what is there: new.", "b c"},
 		{"all want an upgrade", "0", "", "new1 new2", 1, "", "missing: new1 new2.", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			d := newDebian(t)
 			code, out, errs, log := d.deps(t, c.uid, c.installed, strings.Fields(c.packages)...)
-			if first, _, _ := strings.Cut(out, "\n"); code != c.code || !strings.HasPrefix(first, c.says) || (c.says == "") != (out == "") ||
+			first, _, _ := strings.Cut(out, "\n")
+			if code != c.code || !strings.HasPrefix(first, c.says) || (c.says == "") != (out == "") ||
 				!strings.Contains(errs, c.names) || (c.names == "") != (errs == "") {
 				t.Errorf("exit code %d\n%s\n%s\nwant %d, %q, %q", code, out, errs, c.code, c.says, c.names)
 			}
@@ -131,14 +145,17 @@ func TestDepsLeaveTheSystemAsItIs(t *testing.T) {
 				if strings.Contains(line, " install ") && !strings.Contains(line, " -s ") {
 					line = strings.TrimSpace(line)
 					asked = line[len(line)-min(len(line), len(c.install)):]
-					for _, option := range []string{"Upgrade-By-Source-Package=false", "--no-remove", "--no-install-recommends", "preferences="} {
+					for _, option := range []string{
+						"Upgrade-By-Source-Package=false", "--no-remove", "--no-install-recommends", "preferences=",
+					} {
 						if !strings.Contains(line, option) {
 							t.Errorf("apt-get is called without %s: %s", option, line)
 						}
 					}
 				}
 			}
-			if asked != c.install || strings.Contains(log, "started") || (c.install != "") != strings.Contains(log, "policy 101") {
+			kept := strings.Contains(log, "policy 101") // from starting
+			if asked != c.install || strings.Contains(log, "started") || (c.install != "") != kept {
 				t.Errorf("want %q installed, and nothing started:\n%s", c.install, log)
 			}
 			if got := d.services(t); got != "old.service S01old" {
@@ -156,9 +173,7 @@ func TestDepsKeepThePolicy(t *testing.T) {
 	t.Parallel()
 	d := newDebian(t)
 	policy, text := filepath.Join(d.root, "policy-rc.d"), "#!/bin/sh\nexit 0\n"
-	if err := os.WriteFile(policy, []byte(text), 0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
+	writeProgram(t, policy, text)
 	if code, _, errs, log := d.deps(t, "0", "", "a"); code != 0 || strings.Contains(log, "started") {
 		t.Errorf("exit code %d: %s\n%s", code, errs, log)
 	}

@@ -1,15 +1,17 @@
 package crawlnode
 
 import (
+	"fmt"
 	"go/ast"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// TestSkipsAreMeant: a test is left out for one of three reasons only. It takes long, and has to be asked for: then LONG or
-// SLOW in the Makefile names it, so that `make test` does not count it among what it left out. Or this system is not
-// Linux. Or what it needs is missing: then it fails where CI is set. Whatever the reason, it is given.
+// TestSkipsAreMeant: a test is left out for one of three reasons only. It takes long, and has to be
+// asked for: then LONG or SLOW in the Makefile names it, so that `make test` does not count it
+// among what it left out. Or this system is not Linux. Or what it needs is missing: then it fails
+// where CI is set. Whatever the reason, it is given.
 func TestSkipsAreMeant(t *testing.T) {
 	byFolder := map[string][]*source{}
 	for _, s := range sources(t) {
@@ -37,26 +39,28 @@ func TestSkipsAreMeant(t *testing.T) {
 		}
 	}
 	for list, tests := range found {
-		named := strings.Split(strings.TrimSuffix(strings.TrimPrefix(makeVariable(t, list), "^("), ")$$"), "|")
+		pattern := makeVariable(t, list)
+		named := strings.Split(strings.TrimSuffix(strings.TrimPrefix(pattern, "^("), ")$$"), "|")
 		for _, name := range tests {
 			if !slices.Contains(named, name) {
-				t.Errorf("%s leaves itself out, also where CI is set: add it to %s in the Makefile when it takes long, "+
-					"and let it fail where CI is set when something is missing", name, list)
+				t.Errorf("%s leaves itself out, also where CI is set: add it to %s in the Makefile when "+
+					"it takes long, and let it fail where CI is set when something is missing", name, list)
 			}
 		}
 		for _, name := range named {
 			if !slices.Contains(tests, name) {
-				t.Errorf("%s in the Makefile names %s, which no test is that has to be asked for", list, name)
+				t.Errorf("%s in the Makefile names %s, which has not to be asked for", list, name)
 			}
 			if n := all[list+name]; n > 1 {
-				t.Errorf("%s in the Makefile names %s, as which %d tests are known: rename one", list, name, n)
+				t.Errorf("%s in the Makefile names %s, and there are %d: rename one", list, name, n)
 			}
 		}
 	}
 }
 
-// skippers are the tests of a package that leave themselves out where CI is set, by a function that they call, too; and
-// where a reason is missing. needsProcesses is for -short, which the integration tests are not run with.
+// skippers are the tests of a package that leave themselves out where CI is set, by a function that
+// they call, too; and where a reason is missing. needsProcesses is for -short, which the
+// integration tests are not run with.
 func skippers(files []*source) (tests, mistakes []string) {
 	calls := map[string][]string{} // the functions that one calls
 	leaves := map[string]bool{}    // functions that leave a test out
@@ -78,11 +82,13 @@ func skippers(files []*source) (tests, mistakes []string) {
 					case *ast.Ident:
 						calls[name] = append(calls[name], fun.Name)
 					case *ast.SelectorExpr:
-						if fun.Sel.Name == "SkipNow" || fun.Sel.Name == "Skip" && len(n.Args) == 0 {
-							mistakes = append(mistakes, s.fset.Position(n.Pos()).String()+": a test is left out without a reason")
+						called := fun.Sel.Name
+						if called == "SkipNow" || called == "Skip" && len(n.Args) == 0 {
+							mistakes = append(mistakes, fmt.Sprintf("%v: a test is left out without a reason",
+								s.fset.Position(n.Pos())))
 						}
 						of, ok := fun.X.(*ast.Ident)
-						skips = skips || ok && slices.Contains([]string{"t", "f", "b"}, of.Name) && strings.HasPrefix(fun.Sel.Name, "Skip")
+						skips = skips || ok && strings.Contains("t f b", of.Name) && strings.HasPrefix(called, "Skip")
 					}
 				}
 				return true

@@ -12,20 +12,22 @@ import (
 	"crawlnode/store/search"
 )
 
-// gather is the nodes as one source, for one question. One node answers for each partition: the holder, else another one
-// that has it. Its methods are called one after the other.
+// gather is the nodes as one source, for one question. One node answers for each partition: the
+// holder, else another one that has it. Its methods are called one after the other.
 type gather struct {
 	x      *Indexer
 	late   *lateNodes
 	failed map[crawl.NodeID]bool // are not asked
 	shares map[crawl.NodeID][]uint32
-	// broken are nodes that have failed in this question, waited those that were late in its first step.
+	// broken are nodes that have failed in this question, waited those that were late in its first
+	// step.
 	broken, waited     map[crawl.NodeID]bool
 	documents, covered int64
 	coveredBy          map[crawl.NodeID]int64
 	documentsBy        map[crawl.NodeID]int64
-	// began is when the first step began, once a node was late in it: then each node that is asked has its last chance, until
-	// most later. patient says that nobody stands in for nodes that are late: each of the other steps is their last chance.
+	// began is when the first step began, once a node was late in it: then each node that is asked
+	// has its last chance, until most later. patient says that nobody stands in for nodes that are
+	// late: each of the other steps is their last chance.
 	began      time.Time
 	most       time.Duration
 	patient    bool
@@ -39,9 +41,10 @@ func newGather(x *Indexer, late *lateNodes, failed map[crawl.NodeID]bool) *gathe
 	return &gather{x: x, late: late, failed: failed, broken: map[crawl.NodeID]bool{}, waited: map[crawl.NodeID]bool{}, found: map[string]crawl.NodeID{}, coveredBy: map[crawl.NodeID]int64{}, documentsBy: map[crawl.NodeID]int64{}}
 }
 
-// candidate is the first node that has a partition and was not tried for it. A node that was late lately comes after the
-// others, and one that was late in this question has a second chance when nobody else has the partition. Nodes that hang come
-// last. more says that another one is left that may be as good.
+// candidate is the first node that has a partition and was not tried for it. A node that was late
+// lately comes after the others, and one that was late in this question has a second chance when
+// nobody else has the partition. Nodes that hang come last. more says that another one is left that
+// may be as good.
 func (g *gather) candidate(p uint32, tried map[uint32][]crawl.NodeID) (id crawl.NodeID, more bool) {
 	var slow, again, hangs crawl.NodeID
 	first := func(of *crawl.NodeID, h crawl.NodeID) {
@@ -138,7 +141,8 @@ func (g *gather) Statistics(ctx context.Context, q search.Question) (search.Stat
 	return sum, ctx.Err()
 }
 
-// take takes a node's statistics, and returns the partitions that it does not have. The words of a node count once.
+// take takes a node's statistics, and returns the partitions that it does not have. The words of a
+// node count once.
 func (g *gather) take(id crawl.NodeID, asked []uint32, r *reply, sum *search.Statistics) []uint32 {
 	g.documents += r.Documents
 	g.covered += r.Covered
@@ -178,8 +182,8 @@ func (g *gather) Ask(ctx context.Context, p search.Plan) (search.Answer, error) 
 	return search.Join(p.Depth, answers...), ctx.Err()
 }
 
-// judge notes what a node no longer has of what it answers for: what it had when it gave its statistics may be another copy, whose
-// documents its index has not read.
+// judge notes what a node no longer has of what it answers for: what it had when it gave its
+// statistics may be another copy, whose documents its index has not read.
 func (g *gather) judge(id crawl.NodeID, s *still) {
 	if s == nil || s.Missing == 0 && s.Documents-s.Covered <= g.documentsBy[id]-g.coveredBy[id] {
 		return
@@ -266,7 +270,8 @@ func (g *gather) wait(ctx context.Context, nodes []crawl.NodeID) (asking context
 // lastChance reports whether who does not answer now is left out.
 func (g *gather) lastChance() bool { return g.patient && len(g.shares) > 0 || !g.began.IsZero() }
 
-// missed notes that a node has not answered. One that was late keeps its second chance in the first step, unless it hangs.
+// missed notes that a node has not answered. One that was late keeps its second chance in the first
+// step, unless it hangs.
 func (g *gather) missed(id crawl.NodeID, late bool, err error) {
 	g.x.o.Log.Debug("a node has not answered a question", "node", id, "late", late, "error", err)
 	if !late {
@@ -313,9 +318,9 @@ func (g *gather) lost() bool {
 	return false
 }
 
-// coverage is the share of indexed documents that the answer covers. Of partitions that nobody answers for, what the
-// nodes last said of the whole tells the number; and of those that only a node with a copy answers for, as the copy may be behind
-// what the holder has.
+// coverage is the share of indexed documents that the answer covers. Of partitions that nobody
+// answers for, what the nodes last said of the whole tells the number; and of those that only a
+// node with a copy answers for, as the copy may be behind what the holder has.
 func (g *gather) coverage() float64 {
 	total := g.documents
 	if g.copies {

@@ -17,10 +17,11 @@ const (
 	hedgeFactor = 4
 	// alone bounds the wait for a node that is the only one to be asked.
 	alone = 500 * time.Millisecond
-	// mostWait bounds the first step, in which it is decided who answers, when a node that hangs was late in it. A node that is
-	// only busy has callTime.
+	// mostWait bounds the first step, in which it is decided who answers, when a node that hangs
+	// was late in it. A node that is only busy has callTime.
 	mostWait = hedgeAfter + alone
-	// remembered is how long a node that was late is asked only for what nobody else has, unless it answers before.
+	// remembered is how long a node that was late is asked only for what nobody else has, unless it
+	// answers before.
 	remembered = 10 * time.Second
 )
 
@@ -40,8 +41,8 @@ type patience struct {
 	rest func(took time.Duration) time.Duration
 }
 
-// newPatience starts to wait for so many nodes, whose partitions others may have. When half of them have answered, the
-// others have a multiple of that time. stop must be called.
+// newPatience starts to wait for so many nodes, whose partitions others may have. When half of them
+// have answered, the others have a multiple of that time. stop must be called.
 func newPatience(ctx context.Context, nodes int) (context.Context, *patience) {
 	first := callTime
 	if nodes == 1 {
@@ -52,8 +53,8 @@ func newPatience(ctx context.Context, nodes int) (context.Context, *patience) {
 	})
 }
 
-// newLastChance starts to wait for nodes that nobody may stand in for: until most after began for so many that may be
-// busy, and until mostWait for those that hang. stop must be called.
+// newLastChance starts to wait for nodes that nobody may stand in for: until most after began for
+// so many that may be busy, and until mostWait for those that hang. stop must be called.
 func newLastChance(ctx context.Context, began time.Time, most time.Duration, busy int) (context.Context, *patience) {
 	first := most
 	if busy == 0 {
@@ -85,8 +86,8 @@ func (p *patience) stop() {
 	p.end(nil)
 }
 
-// lateNodes remembers which nodes were late. One that did not use its last chance hangs, as far as anybody can tell, until it
-// answers; others are busy.
+// lateNodes remembers which nodes were late. One that did not use its last chance hangs, as far as
+// anybody can tell, until it answers; others are busy.
 type lateNodes struct {
 	mu    sync.Mutex // guards nodes
 	nodes map[crawl.NodeID]lateNode
@@ -98,8 +99,8 @@ type lateNode struct {
 	hangs bool
 }
 
-// note notes that a node was late, at its last chance or before. What is over is forgotten, so there are no more entries than
-// nodes were late in that time.
+// note notes that a node was late, at its last chance or before. What is over is forgotten, so
+// there are no more entries than nodes were late in that time.
 func (l *lateNodes) note(id crawl.NodeID, now time.Time, last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,9 +11,10 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestStalledNodesDoNotHoldTheAnswer: a node that takes calls and answers none costs the first question hedgeAfter, and the
-// following ones nothing, as its replica is asked. What nobody else has is waited for as long as for a busy node, once: then the
-// node is known to hang, and what only it has is missing in the coverage. Nodes that are only busy are waited for each time.
+// TestStalledNodesDoNotHoldTheAnswer: a node that takes calls and answers none costs the first
+// question hedgeAfter, and the following ones nothing, as its replica is asked. What nobody else
+// has is waited for as long as for a busy node, once: then the node is known to hang, and what only
+// it has is missing in the coverage. Nodes that are only busy are waited for each time.
 func TestStalledNodesDoNotHoldTheAnswer(t *testing.T) {
 	const never = time.Hour
 	for _, c := range []struct {
@@ -73,7 +74,8 @@ func TestStalledNodesDoNotHoldTheAnswer(t *testing.T) {
 	}
 }
 
-// TestSlowTogether: nodes that are all slow are waited for, a multiple of the time of the faster half.
+// TestSlowTogether: nodes that are all slow are waited for, a multiple of the time of the faster
+// half.
 func TestSlowTogether(t *testing.T) {
 	for _, c := range []struct {
 		name  string
