@@ -272,8 +272,8 @@ type Rate struct {
 type FrontierStatus struct {
 	Queued          int64        `json:"queued"`
 	ByBand          [Bands]int64 `json:"by_band"`
-	InFlight        int64        `json:"in_flight"`
-	Outbox          int64        `json:"outbox"` // links not yet acknowledged by their owner
+	InFlight        int64        `json:"in_flight"` // open requests, as of Hosts
+	Outbox          int64        `json:"outbox"`    // links not yet acknowledged by their owner
 	SeenTotal       int64        `json:"seen_total"`
 	DuplicatesTotal int64        `json:"duplicates_total"`
 	Hosts           HostCounts   `json:"hosts"`

@@ -83,9 +83,8 @@ func (r *Reporter) describeEngine(b *crawl.NodeBlock, m transfer.Figures, moved 
 		if b.Handoff.Active {
 			b.Handoff.BytesPerSecond = moved
 		}
-		open := d.Busy()
-		b.Hosts, b.Stalled, b.InFlight = hostCounts(d.Counts(), open), d.Stalled(), int64(open)
-		busy = min(r.fetching(open), most)
+		b.Hosts, b.Stalled, b.InFlight = hostCounts(d.Counts()), d.Stalled(), int64(d.Busy())
+		busy = min(r.fetching(int(b.Hosts.InFlight)), most)
 	}
 	b.Node.Partitions = crawl.PartitionCounts{Held: &m.Held, Replica: &m.Replicas}
 	b.Node.Fetchers = crawl.FetcherCounts{Busy: &busy, Max: &most}
@@ -112,11 +111,10 @@ func (r *Reporter) describeMoves(b *crawl.NodeBlock, m transfer.Figures) {
 // block is sent every second.
 const maxStuckTold = 20
 
-// hostCounts are the scheduler's counts in the words of the status. A host has one visit at a
-// time, so the hosts in flight are the open visits: the two are read once, and are the same
-// figure everywhere.
-func hostCounts(c scheduler.Counts, open int) crawl.HostCounts {
-	return crawl.HostCounts{InFlight: int64(open), Ready: int64(c.Ready), Waiting: int64(c.Waiting), Backoff: int64(c.Backoff), Frozen: int64(c.Frozen), OverShare: int64(c.OverShare)}
+// hostCounts are the scheduler's counts in the words of the status. A host in flight has one open
+// request, so these are also the requests in flight and the busy fetchers.
+func hostCounts(c scheduler.Counts) crawl.HostCounts {
+	return crawl.HostCounts{InFlight: int64(c.InFlight), Ready: int64(c.Ready), Waiting: int64(c.Waiting), Backoff: int64(c.Backoff), Frozen: int64(c.Frozen), OverShare: int64(c.OverShare)}
 }
 
 // leaseShown bounds the lease in /status. Only a node that needs no other's grant has a longer one.

@@ -84,9 +84,8 @@ func (r *Reporter) Metrics() metrics.Sample {
 		s.PeerCalls[method], s.PeerBytes[method] = t.Calls, t.Bytes
 	}
 	if d, moves := r.Node.Engine(); d != nil {
-		m, f, open := moves.Status(), transfer.FiguresOf(moves, r.Front), d.Busy()
-		h := hostCounts(d.Counts(), open)
-		s.InFlight = int64(open)
+		m, f, h := moves.Status(), transfer.FiguresOf(moves, r.Front), hostCounts(d.Counts())
+		s.InFlight = int64(d.Busy())
 		s.Fetchers = min(s.InFlight, s.FetchersMax)
 		s.Partitions, s.Moving = metrics.Counts{"held": int64(f.Held), "replica": int64(f.Replicas)}, int64(m.Moving)
 		s.Hosts = metrics.Counts{"in_flight": h.InFlight, "ready": h.Ready, "waiting": h.Waiting,

@@ -23,7 +23,7 @@ const (
 // Strain has the figures from which a bottleneck is computed: those of one node, or with the sums
 // of all (Picture.strain) those of the cluster.
 type Strain struct {
-	Queued, InFlight int64
+	Queued, InFlight int64            // URLs, and visits of some of them that are not completed
 	Hosts            crawl.HostCounts // in memory, by state
 	Busy, Fetchers   int
 	FetchOff         bool    // --fetch off: this node fetches no page, its workers do
@@ -49,7 +49,7 @@ func StrainOf(b *crawl.NodeBlock, revisits bool) Strain {
 	s := Strain{Queued: b.Counters.QueuedTotal(), InFlight: b.InFlight, Hosts: b.Hosts,
 		Revisits: revisits, Due: b.Revisits.Due}
 	if f := b.Node.Fetchers; f.Busy != nil && f.Max != nil {
-		s.Busy, s.Fetchers = *f.Busy, *f.Max
+		s.Busy, s.Fetchers = min(*f.Busy, int(b.Hosts.InFlight)), *f.Max
 	}
 	if why := b.Node.PausedReason; why != nil {
 		s.Paused = *why

@@ -11,7 +11,7 @@ import (
 // empty queue is not the end: links may be on their way, and a partition without a holder may have
 // URLs that are not counted.
 func endWaits(s *crawl.Status, p *Picture) string {
-	if s.Crawl.State != crawl.CrawlRunning || s.Frontier.Queued > 0 || s.Frontier.InFlight > 0 || !p.Joined || p.Alone {
+	if s.Crawl.State != crawl.CrawlRunning || s.Frontier.Queued > 0 || p.strain(s).InFlight > 0 || !p.Joined || p.Alone {
 		return ""
 	}
 	r := &s.Ring

@@ -159,6 +159,9 @@ func nodeStatus(n *Node) crawl.NodeStatus {
 		st.LeaseRemainingSeconds = &left
 	}
 	st.PagesTotal = &n.Block.Counters.Pages // a node of an earlier release counts since its start
+	if busy := st.Fetchers.Busy; busy != nil { // in earlier releases also with pages that were read
+		st.Fetchers.Busy = new(min(*busy, int(n.Block.Hosts.InFlight)))
+	}
 	if !n.Counts || !n.live() {
 		st.PagesPerSecond, st.Fetchers.Busy = new(0.0), new(0)
 	}
@@ -220,8 +223,8 @@ func addHistory(s *crawl.Status, n *Node) {
 
 // addBlock adds the current work of a running node.
 func addBlock(s *crawl.Status, b *crawl.NodeBlock) {
-	s.Frontier.InFlight += b.InFlight
 	h, t := &b.Hosts, &s.Frontier.Hosts
+	s.Frontier.InFlight += h.InFlight
 	t.InFlight += h.InFlight
 	t.Ready += h.Ready
 	t.Waiting += h.Waiting
@@ -349,11 +352,12 @@ func stand(s *crawl.Status) {
 
 // strain is what the cluster as a whole waits for: the sums of its running members.
 func (p *Picture) strain(s *crawl.Status) Strain {
-	all := Strain{Queued: s.Frontier.Queued, InFlight: s.Frontier.InFlight, Hosts: s.Frontier.Hosts,
+	all := Strain{Queued: s.Frontier.Queued, Hosts: s.Frontier.Hosts,
 		Revisits: p.Doc.Settings.Revisits(), Due: s.Freshness.Due}
 	for i := range p.Nodes {
 		if n := &p.Nodes[i]; n.Counts && n.live() {
 			one := StrainOf(&n.Block, false)
+			all.InFlight += one.InFlight
 			all.Busy += one.Busy
 			all.Fetchers += one.Fetchers
 		}
@@ -380,9 +384,13 @@ func bottleneckOf(s *crawl.Status, p *Picture) crawl.BottleneckStatus {
 	}
 	limit, of := p.limits()
 	if limit == nil {
-		return none("nothing is queued")
+		return none("no node reports what it does")
 	}
 	all := p.strain(s)
+	computing := []string{crawl.BottleneckCPU, crawl.BottleneckIndex, crawl.BottleneckRender}
+	if slices.Contains(computing, limit.Cause) && all.mostWait() {
+		limit.Cause = crawl.BottleneckPoliteness // one machine is busy, and the crawl waits for sites
+	}
 	switch {
 	case limit.Cause == crawl.BottleneckPoliteness && all.Hosts.Waiting+all.Hosts.InFlight > 0:
 		limit.Message = waitingText(&all.Hosts) + ": more hosts or a smaller --delay would help"
