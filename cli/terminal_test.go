@@ -158,12 +158,27 @@ func TestProgressText(t *testing.T) {
 		{"pages", func() { st.Crawl.Limits.MaxPages = &pages }, "", "0 in flight, 3s, about 30s to the limit"},
 		{"a rerun", func() {}, "looking up a.test", "40 pages of earlier runs, no new one yet: looking up a.test (3s)"},
 		{"less time than pages", func() { st.Crawl.Limits.MaxDurationSeconds, st.Crawl.RunningSeconds = &seconds, 80 }, "", ", about 10s to the limit"},
+		{"hardly any speed", func() {
+			st.Crawl.Limits.MaxDurationSeconds, st.Throughput.PagesPerSecond.Avg1m = nil, 1e-300
+		}, "", "0 in flight, 3s"},
 		{"hosts that want a pause", func() { st.Frontier.Hosts.Backoff, st.Frontier.Hosts.Frozen = 2, 1 }, "", ", waits for hosts that are held back: 3; crawlnode hosts show HOST says why"},
 	} {
 		tc.set()
 		if got := progressText(st, tc.doing, 3*time.Second); !strings.HasSuffix(got, tc.want) {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
+	}
+}
+
+// TestSpeedOfARerun: the pages of earlier runs are no speed of this one.
+func TestSpeedOfARerun(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	w := &crawlWatch{env: &Env{Stdout: &out}, started: time.Now().Add(-10 * time.Second), before: 10_000,
+		last: &crawl.Status{Throughput: crawl.ThroughputStatus{PagesTotal: 10_050}}}
+	w.summary(command.ExitOK, "")
+	if !strings.HasPrefix(out.String(), "pages: 10,050 in 10") || !strings.Contains(out.String(), "s (50 new pages, 5.0/s), ") {
+		t.Errorf("%s", out.String())
 	}
 }
 

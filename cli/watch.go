@@ -196,13 +196,18 @@ func countOf(n int64, what string) string {
 	return plaintext.Count(n) + " " + what
 }
 
+// longestGuess bounds a time that is computed from the speed of a minute: beyond, it says nothing.
+const longestGuess = 365 * 24 * time.Hour
+
 // timeLeft is the time until the crawl reaches one of its limits, at the rate of the last
 // minute; false when it has none.
 func timeLeft(st *crawl.Status) (left time.Duration, ok bool) {
 	l := &st.Crawl.Limits
 	if rate := st.Throughput.PagesPerSecond.Avg1m; l.MaxPages != nil && rate > 0 {
 		pages := max(*l.MaxPages-st.Throughput.PagesTotal, 0)
-		left, ok = time.Duration(float64(pages)/rate*float64(time.Second)), true
+		if sec := float64(pages) / rate; sec < longestGuess.Seconds() {
+			left, ok = time.Duration(sec*float64(time.Second)), true
+		}
 	}
 	if l.MaxDurationSeconds != nil {
 		byTime := time.Duration(max(*l.MaxDurationSeconds-st.Crawl.RunningSeconds, 0) * float64(time.Second))
@@ -234,8 +239,12 @@ func (w *crawlWatch) summary(code int, reason string) {
 	say := func(label, format string, args ...any) {
 		fmt.Fprintf(w.env.Stdout, "%s: %s\n", label, plaintext.Escape(fmt.Sprintf(format, args...)))
 	}
-	say("pages", "%s in %v (%.1f/s), %s received", plaintext.Count(st.Throughput.PagesTotal), took.Round(100*time.Millisecond),
-		float64(st.Throughput.PagesTotal)/max(took.Seconds(), 0.001), plaintext.Bytes(st.Throughput.BytesInTotal))
+	fresh, inRun := st.Throughput.PagesTotal-w.before, ""
+	if w.before > 0 {
+		inRun = countOf(fresh, "new page") + ", "
+	}
+	say("pages", "%s in %v (%s%.1f/s), %s received", plaintext.Count(st.Throughput.PagesTotal), took.Round(100*time.Millisecond), inRun,
+		float64(fresh)/max(took.Seconds(), 0.001), plaintext.Bytes(st.Throughput.BytesInTotal))
 	r, e, k := st.Fetch.Responses, st.Fetch.ErrorsByCategory, st.Fetch.SkippedByReason
 	say("answers", "%d 2xx, %d 3xx, %d 4xx, %d 5xx", r.C2xx, r.C3xx, r.C4xx, r.C5xx)
 	if st.Fetch.ErrorsTotal > 0 || w.lost == nil { // errors: 0 would say that all is well

@@ -158,7 +158,7 @@ func nodeStatus(n *Node) crawl.NodeStatus {
 		left := max(*said-age, 0)
 		st.LeaseRemainingSeconds = &left
 	}
-	st.PagesTotal = &n.Block.Counters.Pages // a node of an earlier release counts since its start
+	st.PagesTotal = &n.Block.Counters.Pages    // a node of an earlier release counts since its start
 	if busy := st.Fetchers.Busy; busy != nil { // in earlier releases also with pages that were read
 		st.Fetchers.Busy = new(min(*busy, int(n.Block.Hosts.InFlight)))
 	}
