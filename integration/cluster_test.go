@@ -267,6 +267,7 @@ func (c *cluster) finished(within time.Duration) {
 		}
 		return ""
 	})
+	c.lawful()
 }
 
 // living returns the nodes whose process runs.
@@ -300,6 +301,7 @@ func (c *cluster) converged(within time.Duration) {
 		}
 		return ""
 	})
+	c.lawful()
 }
 
 // stop asks all nodes to end at once; each must end with exit code 0.

@@ -127,7 +127,7 @@ func TestMoments(t *testing.T) {
 		if err := plaintext.WriteStatus(&b, s); err != nil {
 			t.Fatal(err)
 		}
-		for _, broken := range brokenLaws(s) {
+		for _, broken := range append(brokenLaws(s), brokenText(s)...) {
 			t.Errorf("%s: %s\n%s", m.name, broken, b.String())
 		}
 		words := strings.Join(strings.Fields(b.String()), " ")

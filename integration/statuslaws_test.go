@@ -36,7 +36,35 @@ func brokenLaws(s *crawl.Status) (broken []string) {
 	lawsOfNodes(s, law)
 	lawsOfWork(s, law)
 	lawsOfHealth(s, law)
-	lawsOfText(s, law)
+	return broken
+}
+
+// lawful checks what each running node says of the cluster at this moment.
+func (c *cluster) lawful() {
+	c.t.Helper()
+	for _, n := range c.living() {
+		var s crawl.Status
+		if n.decode("/status", &s) != nil {
+			continue // it has ended
+		}
+		for _, broken := range brokenLaws(&s) {
+			c.t.Errorf("the status of %s: %s", n.name, broken)
+		}
+	}
+}
+
+// brokenText lists where the short status does not fit its screen.
+func brokenText(s *crawl.Status) (broken []string) {
+	var b strings.Builder
+	_ = plaintext.WriteStatus(&b, s) // into memory
+	if lines := strings.Count(b.String(), "\n"); len(s.Nodes) <= 3 && lines > 24 {
+		broken = append(broken, fmt.Sprintf("%d lines:\n%s", lines, b.String()))
+	}
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		if n := utf8.RuneCountInString(line); n > 80 {
+			broken = append(broken, fmt.Sprintf("%d columns: %s", n, line))
+		}
+	}
 	return broken
 }
 
@@ -113,7 +141,7 @@ func lawsOfHealth(s *crawl.Status, law func(bool, string, ...any)) {
 		if nodestatus.Critical(r.Code) {
 			level = crawl.HealthCritical
 		}
-		law(!r.Since.After(s.AsOf), "%s since %v, as of %v", r.Code, r.Since, s.AsOf)
+		law(!r.Since.After(s.AsOf.Add(time.Second)), "%s since %v, as of %v", r.Code, r.Since, s.AsOf)
 		law(r.Message != "", "%s says nothing", r.Code)
 	}
 	law(h.Level == level, "%s of %d reasons that are %s", h.Level, len(h.Reasons), level)
@@ -122,17 +150,6 @@ func lawsOfHealth(s *crawl.Status, law func(bool, string, ...any)) {
 	law(!r.Converged || r.Served == r.Partitions, "converged, with %d of %d served", r.Served, r.Partitions)
 	law(r.Handoff.PartitionsDone <= r.Handoff.PartitionsTotal && r.Repair.PartitionsDone <= r.Repair.PartitionsTotal, "%+v, %+v", r.Handoff, r.Repair)
 	law(s.Cluster.Message != "" && s.Crawl.Message != "" && s.Bottleneck.Message != "", "a sentence is missing")
-}
-
-func lawsOfText(s *crawl.Status, law func(bool, string, ...any)) {
-	var b strings.Builder
-	_ = plaintext.WriteStatus(&b, s) // into memory
-	if lines := strings.Count(b.String(), "\n"); len(s.Nodes) <= 3 {
-		law(lines <= 24, "%d lines:\n%s", lines, b.String())
-	}
-	for line := range strings.SplitSeq(b.String(), "\n") {
-		law(utf8.RuneCountInString(line) <= 80, "%d columns: %s", utf8.RuneCountInString(line), line)
-	}
 }
 
 // drawnPicture is a moment of a cluster as chance makes it: figures need no cause, they must agree.
@@ -209,7 +226,7 @@ func TestStatusLaws(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3000) {
 		s := nodestatus.Merge(drawnPicture(rand.New(rand.NewPCG(seed, 37))))
-		if broken := brokenLaws(s); len(broken) > 0 {
+		if broken := append(brokenLaws(s), brokenText(s)...); len(broken) > 0 {
 			t.Fatalf("seed %d: %s", seed, strings.Join(broken, "\n"))
 		}
 	}
