@@ -55,8 +55,8 @@ type urlsWhyVerb struct {
 
 // Help gives the examples of the verb and says what it tells.
 func (*urlsWhyVerb) Help() string {
-	return command.Examples("crawlnode urls why https://docs.example.org/guide/", "crawlnode urls why http://example.org/?a=1 --addr 127.0.0.1:27305 -o json",
-		"crawlnode urls why https://docs.example.org/guide/ --data-dir crawlnode-data/n1") + `
+	return command.Examples("crawlnode urls why https://docs.example.org/guide/",
+		"crawlnode urls why http://example.org/?a=1 --data-dir crawlnode-data/n1 -o json") + `
 
 It tells the canonical form, whose partition the host is in, what the scope and
 robots.txt say and by which rule, how far the URL has come, and where its capture
@@ -91,8 +91,8 @@ type hostsShowVerb struct {
 
 // Help gives the examples of the verb.
 func (*hostsShowVerb) Help() string {
-	return command.Examples("crawlnode hosts show docs.example.org", "crawlnode hosts show docs.example.org --addr 127.0.0.1:27305 -o json",
-		"crawlnode hosts show docs.example.org --data-dir crawlnode-data/n1") + `
+	return command.Examples("crawlnode hosts show docs.example.org",
+		"crawlnode hosts show docs.example.org --data-dir crawlnode-data/n1 -o json") + `
 
 It tells when the host may be asked next and why not before, what is queued, and
 what is kept of its robots.txt.`
