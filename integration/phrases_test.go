@@ -193,7 +193,7 @@ func scanFile(t *testing.T, roots map[string]string, link string) *scannedPage {
 		if s != "" {
 			p.blocks = append(p.blocks, s)
 		}
-		if menus > 0 || 2*links > len(s) {
+		if menus > 0 || 5*links > 2*len(s) {
 			main.WriteString("| ")
 		} else {
 			main.WriteString(strings.TrimPrefix(scanWords(s), " "))

@@ -178,9 +178,9 @@ func TestQuotedAgainstTexts(t *testing.T) {
 		}
 		return strings.Join(words, " ")
 	}
-	for range 40 {
+	for range 20 {
 		var b Batch
-		for range 8 {
+		for range 16 {
 			d := doc(fmt.Sprintf("h%d.test/%d", r.IntN(3), r.IntN(200)), "", random(1+r.IntN(60)))
 			d.FetchedAt = noon.Add(time.Duration(len(texts)) * time.Second)
 			texts[strings.TrimPrefix(d.URL, "http://")] = d.Text
@@ -213,7 +213,7 @@ func TestQuotedAgainstTexts(t *testing.T) {
 			texts[url] = d.Text // a repeated URL may have come with an older time
 		}
 	}
-	for range 400 {
+	for range 300 {
 		phrase := random(1 + r.IntN(4))
 		without := ""
 		if r.IntN(4) == 0 {
