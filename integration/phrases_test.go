@@ -23,8 +23,9 @@ import (
 )
 
 var (
-	phrases     = flag.Int("phrases", 500, "phrases of TestPhrasesOfRealPages")
-	phrasesAll  = flag.Bool("phrases.all", false, "all packages in TestPhrasesOfRealPages, 2,600 pages, not 800 of them")
+	phrases    = flag.Int("phrases", 500, "phrases of TestPhrasesOfRealPages")
+	phrasesAll = flag.Bool("phrases.all", false,
+		"all packages in TestPhrasesOfRealPages, 2,600 pages, not 800 of them")
 	phrasesSeed = flag.Uint64("phrases.seed", 37, "seed of TestPhrasesOfRealPages")
 )
 
@@ -36,8 +37,8 @@ var documentation = []struct{ folder, start string }{
 	{"/usr/share/doc/gnuplot/htmldocs", "/index.html"},
 }
 
-// TestPhrasesOfRealPages crawls real documentation with two nodes, takes phrases from its files, and
-// looks for each: the pages that are found are those whose file has it. What a file has is told by
+// TestPhrasesOfRealPages crawls real documentation with two nodes, takes phrases from its files,
+// and looks for each: the pages that are found are those whose file has it. What a file has is told by
 // another parser of HTML (a tree, x/net/html) and another reading of words (runs of letters and
 // digits) than those of the index.
 //
@@ -51,7 +52,8 @@ func TestPhrasesOfRealPages(t *testing.T) {
 	if *phrasesAll {
 		sites = documentation
 	}
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0", "--index", "on", "--partitions", "512")
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0", "--index", "on",
+		"--partitions", "512")
 	roots, seeds := map[string]string{}, []string(nil)
 	for i, site := range sites {
 		if _, err := os.Stat(site.folder + site.start); err != nil {
@@ -118,8 +120,9 @@ func TestPhrasesOfRealPages(t *testing.T) {
 				phrase, len(got), len(want), total, exact, wrong, missing)
 		}
 	}
-	t.Logf("%d pages, %d phrases, %d of common words; %d results, %d phrases differ; %d phrases are in menus "+
-		"of %d more pages; in %v", len(links), *phrases, common, hits, differ, menuPhrases, menus,
+	t.Logf("%d pages, %d phrases, %d of common words; %d results, %d phrases differ; "+
+		"%d phrases are in menus of %d more pages; in %v",
+		len(links), *phrases, common, hits, differ, menuPhrases, menus,
 		time.Since(began).Round(time.Millisecond))
 	if common < 2**phrases/5 {
 		t.Errorf("%d phrases of common words only", common)
@@ -250,7 +253,8 @@ func scanFile(t *testing.T, roots map[string]string, link string) *scannedPage {
 }
 
 // menuName matches names of classes that say that an element is no part of a text.
-var menuName = regexp.MustCompile(`(?i)(^|[^a-z])(nav|menu|toc|contents|foot|sidebar|search|copyright)`)
+var menuName = regexp.MustCompile(
+	`(?i)(^|[^a-z])(nav|menu|toc|contents|foot|sidebar|search|copyright)`)
 
 // isMenu reports whether an element says that it is a menu or the like.
 func isMenu(n *html.Node) bool {
@@ -261,7 +265,8 @@ func isMenu(n *html.Node) bool {
 	for _, a := range n.Attr {
 		if a.Key == "role" && a.Val != "main" ||
 			(a.Key == "class" || a.Key == "id") && menuName.MatchString(a.Val) ||
-			a.Key == "hidden" || a.Key == "style" && strings.Contains(strings.ReplaceAll(a.Val, " ", ""), "display:none") {
+			a.Key == "hidden" || a.Key == "style" &&
+			strings.Contains(strings.ReplaceAll(a.Val, " ", ""), "display:none") {
 			return true
 		}
 	}
@@ -310,7 +315,8 @@ func scanWords(s string) string {
 	return out.String()
 }
 
-const commonWords = " a an and are as at be by can for from if in is it may not of on or that the this to was when will with "
+const commonWords = " a an and are as at be by can for from if in is it may not of on or that " +
+	"the this to was when will with "
 
 // commonShare reports whether at least half of the words of a phrase are common ones.
 func commonShare(phrase string) bool {
@@ -341,7 +347,8 @@ func takePhrase(r *rand.Rand, links []string, pages map[string]*scannedPage, com
 		}
 		from := r.IntN(len(words) - n + 1)
 		phrase := strings.Join(words[from:from+n], " ")
-		if strings.ContainsAny(phrase, "\"“”„«»") || len(strings.Fields(scanWords(phrase))) < 2 || common && !commonShare(phrase) {
+		if strings.ContainsAny(phrase, "\"“”„«»") || len(strings.Fields(scanWords(phrase))) < 2 ||
+			common && !commonShare(phrase) {
 			continue
 		}
 		return phrase

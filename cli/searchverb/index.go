@@ -173,7 +173,8 @@ func documentOf(p *readback.Page, u urlnorm.URL) (d search.Document, ok bool) {
 		return d, false
 	}
 	return search.Document{URL: u.String(), Host: u.Host(), Title: t.Title, Headings: strings.Join(t.Headings, "\n"), Text: t.Text, Description: t.Description,
-		Language: t.Language, Cut: t.Truncated, Fingerprint: p.Fingerprint(document), Offset: p.Record.Offset}, true
+		Language: t.Language, Cut: t.Truncated, Fingerprint: p.Fingerprint(document),
+		Offset: p.Record.Offset}, true
 }
 
 // offline asks the index in a data directory that no process uses.

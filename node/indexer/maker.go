@@ -27,8 +27,9 @@ func (m *Maker) Document(p *pipeline.Indexed) []byte {
 	o, u := p.Outcome, p.Visit.Item.URL
 	d := search.Document{
 		URL: u.String(), Host: u.Host(), Partition: uint32(p.Visit.Partition),
-		Title: t.Title, Headings: cut(strings.Join(t.Headings, "\n"), search.MaxHeadings), Text: t.Text, Description: t.Description, Language: t.Language,
-		FetchedAt: o.FetchedAt, Fingerprint: o.Simhash, Cut: t.Truncated, File: o.Archive.File, Offset: o.Archive.Offset,
+		Title: t.Title, Headings: cut(strings.Join(t.Headings, "\n"), search.MaxHeadings),
+		Text: t.Text, Cut: t.Truncated, Description: t.Description, Language: t.Language,
+		FetchedAt: o.FetchedAt, Fingerprint: o.Simhash, File: o.Archive.File, Offset: o.Archive.Offset,
 	}
 	b, _ := m.buffers.Get().(*buffers)
 	if b == nil {

@@ -11,9 +11,10 @@ import (
 	"crawlnode/store/search"
 )
 
-// A stored document is search.AppendDocument, compressed: packedS2 and an S2 block, or a frame of zstd for a text that is too
-// long for the frontier otherwise, and for all that the first releases with an index wrote. S2 takes a sixth of zstd's
-// time, which the crawl pays, and a fifth more of the disk.
+// A stored document is search.AppendDocument, compressed: packedS2 and an S2 block, or a frame of
+// zstd for a text that is too long for the frontier otherwise, and for all that the first releases
+// with an index wrote. S2 takes a sixth of zstd's time, which the crawl pays, and a fifth more of
+// the disk.
 const (
 	packedS2   = 1
 	packedZstd = 0x28 // the first byte of each frame
@@ -44,7 +45,8 @@ func (b *buffers) pack() []byte {
 
 // tight compresses for packTightly; several goroutines take turns.
 var tight = sync.OnceValues(func() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(maxDecoded))
+	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
+		zstd.WithWindowSize(maxDecoded))
 })
 
 // packTightly is the stored form of b.plain that takes less room and more time.

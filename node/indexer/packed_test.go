@@ -45,14 +45,15 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// TestLongTexts: the text of a page is stored whole, up to what an index keeps of it; one that is too
-// hard to compress for that is cut.
+// TestLongTexts: the text of a page is stored whole, up to what an index keeps of it; one that is
+// too hard to compress for that is cut.
 func TestLongTexts(t *testing.T) {
 	u, err := urlnorm.Parse("https://a.example/")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
+	const many = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	for name, c := range map[string]struct {
 		letters string // words are made of
 		length  int    // of a word
@@ -62,8 +63,8 @@ func TestLongTexts(t *testing.T) {
 		"long":              {"etaoin", 5, 200_000, 200_000},
 		"longer than that":  {"eta", 5, 1_200_000, search.MaxText},
 		"very long":         {"eta", 5, 900_000, 900_000},
-		"hard to compress":  {"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 60, 600_000, lessText},
-		"short, but so too": {"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 60, 60_000, 60_000},
+		"hard to compress":  {many, 60, 600_000, lessText},
+		"short, but so too": {many, 60, 60_000, 60_000},
 	} {
 		var text strings.Builder
 		for text.Len() < c.bytes-c.length {
@@ -84,7 +85,8 @@ func TestLongTexts(t *testing.T) {
 		if n := len(d.Text); n > c.kept+10 || n < c.kept-100 {
 			t.Errorf("%s: %d bytes of %d are kept, want %d", name, n, c.bytes, c.kept)
 		}
-		if whole := strings.HasSuffix(d.Text, " the end"); whole != (c.kept == c.bytes) || whole == d.Cut {
+		whole := strings.HasSuffix(d.Text, " the end")
+		if whole != (c.kept == c.bytes) || whole == d.Cut {
 			t.Errorf("%s: the end is there: %v, cut %v", name, whole, d.Cut)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"crawlnode/store/search/segment"
 )
 
-// codec is the first byte of a document as bytes; another one is of a later version. cutMark follows
-// a document whose text was cut; earlier versions do not read it.
+// codec is the first byte of a document as bytes; another one is of a later version. cutMark
+// follows a document whose text was cut; earlier versions do not read it.
 const (
 	codec   = 1
 	cutMark = 0xC7
@@ -190,8 +190,8 @@ const textBreak = "\n\n"
 // earlierMaxText is what earlier versions kept of a text.
 const earlierMaxText = 64 << 10
 
-// earlierCut reports whether an earlier version, which did not say so, probably cut a text: it is as
-// long as it could be, less a character.
+// earlierCut reports whether an earlier version, which did not say so, probably cut a text: it is
+// as long as it could be, less a character.
 func earlierCut(text string) bool {
 	return len(text) > earlierMaxText-utf8.UTFMax && len(text) <= earlierMaxText
 }

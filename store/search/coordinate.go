@@ -149,8 +149,8 @@ type group struct {
 	more   int
 }
 
-// collapse makes one group of hits with nearly the same text if near: the best stands for all. A URL
-// counts once, even if two nodes have it during a move.
+// collapse makes one group of hits with nearly the same text if near: the best stands for all. A
+// URL counts once, even if two nodes have it during a move.
 func collapse(hits []Hit, near bool) []group {
 	var out []group
 	seen := map[string]bool{}

@@ -20,7 +20,8 @@ import (
 func everything(t *testing.T, s Source, text string) (found []string, total int64, exact bool) {
 	t.Helper()
 	for page := 1; ; page++ {
-		p, err := Search(context.Background(), s, Request{Text: text, Page: page, Size: MaxSize, Now: noon})
+		r := Request{Text: text, Page: page, Size: MaxSize, Now: noon}
+		p, err := Search(context.Background(), s, r)
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
@@ -40,15 +41,18 @@ func TestQuoted(t *testing.T) {
 	x := open(t, t.TempDir())
 	docs := []Document{
 		doc("a/locked", "Errors", "Error 5: the database is locked."),
-		doc("a/locking", "Locks", "Database file locking. A database was locked; databases lock what is locked."),
+		doc("a/locking", "Locks",
+			"Database file locking. A database was locked; databases lock what is locked."),
 		doc("a/hamlet", "A play", "To be, or not to be: that is the question."),
 		doc("a/tobe", "Not a play", "Be or not be to. What is to be is not. To or not."),
 		doc("a/title", "The state of the union", "Nothing else."),
-		doc("a/state", "Union", "A state of a union, the states of the unions. The union's state of mind."),
+		doc("a/state", "Union",
+			"A state of a union, the states of the unions. The union's state of mind."),
 		doc("a/server", "Servers", "The server's port. The servers port. Set the server."),
 		doc("a/port", "Ports", "The server port. He don know."),
 		doc("a/dont", "Don't", "We don’t know. It’s O'Brien's; l'eau de l’Ouest."),
-		doc("a/names", "Names", "Written in C++ and C#, e.g. node.js, pg_stat_activity, state-of-the-art 3.14 10,000."),
+		doc("a/names", "Names",
+			"Written in C++ and C#, e.g. node.js, pg_stat_activity, state-of-the-art 3.14 10,000."),
 		doc("a/plain", "Plain", "Written in C and node js e g pg stat activity state of the art 3 14"),
 		doc("a/blocks", "Blocks", "The first block ends\nwith a line. Another sentence? Begins here"),
 		doc("a/anchor", "An anchor", "Nothing of this."),
@@ -68,7 +72,8 @@ func TestQuoted(t *testing.T) {
 			docs[i].Language = "en"
 		}
 	}
-	docs[12].Anchors, docs[12].Description = []string{"the database is locked"}, "the database is locked"
+	docs[12].Anchors = []string{"the database is locked"}
+	docs[12].Description = "the database is locked"
 	apply(t, x, Batch{Put: docs})
 	for _, c := range []struct{ text, want string }{
 		{`"database is locked"`, "a/locked"},
@@ -244,7 +249,7 @@ func TestQuotedAgainstTexts(t *testing.T) {
 // FuzzQuoted takes words of a text, with what stands between them, and looks for them: a text has
 // what is quoted of it. No disk is used, so that there are many.
 func FuzzQuoted(f *testing.F) {
-	f.Add("To be, or not to be: l'eau, C++ and 東京都、京都 don’t. Ünïcödé e.g. a_b", uint8(2), uint8(5))
+	f.Add("To be, or not to be: l'eau, C++ and 東京都、京都 don’t. Ünïcödé a_b", uint8(2), uint8(5))
 	f.Add("the the the the 漢\u200b字漢字 o'o'o'clock ʼn 'tis x's", uint8(0), uint8(9))
 	f.Fuzz(func(t *testing.T, text string, from, n uint8) {
 		words := strings.Fields(strings.ToValidUTF8(text, ""))
@@ -276,7 +281,8 @@ func TestQuotedOfAnyText(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 2))
-	pieces := strings.Split("To| |be|,|東京|、|都|l'|'s|’t|don|\u0301|\u200b|\u00ad|C++|#|+|the|a|_|.|ʼ|漢|กรุง|ي|1|00", "|")
+	pieces := strings.Split("To| |be|,|東京|、|都|l'|'s|’t|don|\u0301|\u200b|\u00ad|C++|#|+|the|a|_|.|"+
+		"ʼ|漢|กรุง|ي|1|00", "|")
 	var b Batch
 	var quoted []string
 	for len(b.Put) < 1000 {
@@ -373,7 +379,8 @@ func TestQuotedIsBounded(t *testing.T) {
 	x := open(t, t.TempDir())
 	same := strings.Repeat("the ", 32<<10)
 	apply(t, x, Batch{Put: []Document{
-		doc("a.test/", "", "one "+strings.Repeat("word and ", 120)+"two"), doc("b.test/", "", same), doc("c.test/", "", same),
+		doc("a.test/", "", "one "+strings.Repeat("word and ", 120)+"two"),
+		doc("b.test/", "", same), doc("c.test/", "", same),
 	}})
 	long := "one " + strings.TrimSpace(strings.Repeat("word and ", 120)) + " two"
 	if got, total, exact := everything(t, x, `"`+long+`"`); len(got) != 1 || total != 1 || !exact {
@@ -394,7 +401,8 @@ func TestQuotedIsBounded(t *testing.T) {
 			t.Errorf("%.30s… is read as %.80s", text, p.Interpreted)
 		}
 	}
-	answer, err := x.ask(t.Context(), plan(t, x, `"`+strings.Repeat("the ", 250)+`"`), &budget{left: 50_000})
+	costly := plan(t, x, `"`+strings.Repeat("the ", 250)+`"`)
+	answer, err := x.ask(t.Context(), costly, &budget{left: 50_000})
 	if err != nil || answer.Exact {
 		t.Errorf("a phrase that costs more than there is: %+v, %v", answer, err)
 	}
@@ -415,7 +423,8 @@ func plan(t *testing.T, x *Index, text string) Plan {
 func TestCutTexts(t *testing.T) {
 	t.Parallel()
 	x := open(t, t.TempDir())
-	long := doc("long.test/", "A long page", "first words "+strings.Repeat("filler ", MaxText/7)+" last words")
+	long := doc("long.test/", "A long page",
+		"first words "+strings.Repeat("filler ", MaxText/7)+" last words")
 	early := doc("early.test/", "", strings.Repeat("filler ", earlierMaxText/7)+"a b c")
 	early.Text = early.Text[:earlierMaxText-1]
 	told := doc("told.test/", "", "nothing")
@@ -432,7 +441,8 @@ func TestCutTexts(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	apply(t, x, Batch{Remove: []Removal{{URL: told.URL}}})
-	apply(t, x, Batch{Put: []Document{long, doc("short.test/", "A short page", "some words of the last page")}})
+	short := doc("short.test/", "A short page", "some words of the last page")
+	apply(t, x, Batch{Put: []Document{long, short}})
 	for _, c := range []struct {
 		text  string
 		total int64
@@ -467,7 +477,8 @@ func TestNearDuplicatesOfAPhrase(t *testing.T) {
 		b.Put = append(b.Put, d)
 	}
 	apply(t, x, b)
-	if got, total, exact := everything(t, x, `"of all"`); len(got) != 2*shallow || total != 2*shallow || !exact {
+	got, total, exact := everything(t, x, `"of all"`)
+	if len(got) != 2*shallow || total != 2*shallow || !exact {
 		t.Errorf("%d results of a phrase, total %d, exact %v", len(got), total, exact)
 	}
 	if p := find(t, x, "pages"); p.TotalExact {
@@ -487,13 +498,16 @@ func TestPagesOfResults(t *testing.T) {
 		if i%9 == 8 || i > 600 && i%2 == 0 {
 			host = "few.test"
 		}
-		d := doc(fmt.Sprintf("%s/%d", host, i), "", strings.Repeat("filler ", i/2)+"one two "+strings.Repeat("filler ", i%50)+"three filler")
+		text := strings.Repeat("filler ", i/2) + "one two " + strings.Repeat("filler ", i%50)
+		d := doc(fmt.Sprintf("%s/%d", host, i), "", text+"three filler")
 		want = append(want, strings.TrimPrefix(d.URL, "http://"))
 		b.Put = append(b.Put, d)
 	}
 	slices.Sort(want)
 	apply(t, x, b)
-	for _, question := range []string{`"one two"`, "one three", "two", `"one two" three filler`, "lang:en"} {
+	for _, question := range []string{
+		`"one two"`, "one three", "two", `"one two" three filler`, "lang:en",
+	} {
 		got, total, exact := everything(t, x, question)
 		if !slices.Equal(got, want) || total != 700 || !exact {
 			t.Errorf("%s: %d results of which %d are different, total %d, exact %v",

@@ -285,7 +285,7 @@ func (r *row) positions(i int) []uint32 {
 	return *buffer
 }
 
-// share is that of the language that has the most; common words count only if there is nothing else.
+// share is that of the language that has the most; common words count only if there is no other.
 func (m *phrase) share() float64 {
 	best := 0.0
 	for _, r := range m.rows {

@@ -17,9 +17,10 @@ type renewed struct {
 	of []uint32
 }
 
-// renewOne makes one segment of an earlier format anew from its stored documents. It reports whether
-// there was one. Until it is done, what is quoted is looked for in it by the stems of its words,
-// and the answer is not exact. After each batch of documents it rests for as long as that took.
+// renewOne makes one segment of an earlier format anew from its stored documents. It reports
+// whether there was one. Until it is done, what is quoted is looked for in it by the stems of its
+// words, and the answer is not exact. After each batch of documents it rests for as long as that
+// took.
 func (x *Index) renewOne(ctx context.Context) (bool, error) {
 	s := x.snapshot()
 	defer s.release()
@@ -28,12 +29,13 @@ func (x *Index) renewOne(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	earlier := s.parts[i]
-	x.log.Info("the index makes a segment of an earlier version anew; until then quoted searches are not exact",
+	x.log.Info("the index makes a segment of an earlier version anew; "+
+		"until then quoted searches are not exact",
 		"segment", earlier.number, "documents", earlier.live)
 	made, err := x.renew(ctx, earlier)
 	if err != nil {
 		discard(made)
-		return false, fmt.Errorf("make the segment %d of an earlier version anew: %w", earlier.number, err)
+		return false, fmt.Errorf("make segment %d of an earlier version anew: %w", earlier.number, err)
 	}
 	if err := x.take(ctx); err != nil {
 		discard(made)

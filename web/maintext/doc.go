@@ -9,7 +9,8 @@
 //
 // A block is the text between two tags that begin a line. Whether it is kept depends on the
 // elements that it stands in (nav, aside, footer, role, the words of class and id names) and on
-// whether it is links and little more. An empty line stands where a block that a reader sees was left out. When a page marks its main part (main, article, role=main) and that part has
+// whether it is links and little more. An empty line stands where a block that a reader sees was
+// left out. When a page marks its main part (main, article, role=main) and that part has
 // a fair share of the text, only that counts. Rules that would leave hardly anything, as on a page
 // that is a list of links, do not apply.
 //

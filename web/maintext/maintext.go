@@ -59,8 +59,8 @@ func Extract(body []byte, contentType, language string) Page {
 	return p
 }
 
-// take takes the text of the blocks of all that were chosen, with an empty line where one that can be
-// seen was left out.
+// take takes the text of the blocks that were chosen, with an empty line where one that can be seen
+// was left out.
 func (p *Page) take(text []byte, blocks, kept []block) {
 	total := 0
 	for i := range kept {

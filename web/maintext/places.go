@@ -155,9 +155,9 @@ func (r *reader) inside(a *attributes, tag atom.Atom, outer place) place {
 	return in
 }
 
-// partOf reports whether the id of an element may say what part of the page it is. That of a heading
-// or a paragraph names its subject, as ids of sections of the main part do: "sharing-files" is not
-// for social networks.
+// partOf reports whether the id of an element may say what part of the page it is. That of a
+// heading or a paragraph names its subject, as ids of sections of the main part do: "sharing-files"
+// is not for social networks.
 func partOf(tag atom.Atom) bool {
 	switch tag {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.P, atom.Li, atom.Dt, atom.Dd,

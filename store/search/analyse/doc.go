@@ -8,10 +8,10 @@
 // overlapping pairs of characters. What joins words in names (a_b, a.b, a-b) separates them here; a
 // question with such a name has the same parts, near each other.
 //
-// Words that have one term may be written differently; what tells them apart in a phrase that is
-// looked for as it is written is the form (Form, Fits): the word without its stem cut off, with what an
-// apostrophe joins to it. Two pairs of characters that stand next to each other are one run of text
-// only if the form of the second says so: 東京、京都 is not 東京都.
+// Words that have one term may be written differently. What tells them apart, in a phrase that is
+// looked for as it is written, is the form (Form, Fits): the whole word, with what an apostrophe
+// joins to it. Two pairs of characters that stand next to each other are one run of text only if
+// the form of the second says so: 東京、京都 is not 東京都.
 //
 // A word is stemmed in the language of its document, and the term is marked with the language: so a
 // word of a question finds documents of all languages, in each by the rules of that language. A

@@ -43,7 +43,7 @@ func TestInvisible(t *testing.T) {
 	}
 }
 
-// TestForm has words with what an apostrophe joins to them, and pairs that go on from the one before.
+// TestForm has words with what an apostrophe joins to them, and pairs that go on from others.
 func TestForm(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

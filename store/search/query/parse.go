@@ -256,7 +256,8 @@ func (p *parser) phrase(tokens []token, title, not, exact bool) {
 // add adds a clause that is not there yet.
 func (p *parser) add(c Clause) {
 	for _, known := range p.q.Clauses {
-		if known.Kind == c.Kind && known.Title == c.Title && known.Not == c.Not && known.Exact == c.Exact &&
+		if known.Kind == c.Kind && known.Title == c.Title && known.Not == c.Not &&
+			known.Exact == c.Exact &&
 			slices.Equal(known.Words, c.Words) && slices.Equal(known.Forms, c.Forms) {
 			return
 		}

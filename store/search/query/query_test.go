@@ -111,7 +111,8 @@ func FuzzParse(f *testing.F) {
 			t.Error("a limit was passed")
 		}
 		for _, c := range q.Clauses {
-			if len(c.Words) == 0 || len(c.Words) > MaxPhrase || c.From > c.To || c.To > len(q.Text) || c.Kind != Phrase && len(c.Words) != 1 ||
+			if len(c.Words) == 0 || len(c.Words) > MaxPhrase || c.From > c.To || c.To > len(q.Text) ||
+				c.Kind != Phrase && len(c.Words) != 1 ||
 				c.Exact != (len(c.Forms) > 0) || c.Exact && len(c.Forms) != len(c.Words) {
 				t.Errorf("%+v", c)
 			}

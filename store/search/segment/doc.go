@@ -20,7 +20,8 @@
 //	words     a table of words as they are written: number of documents
 //
 // Positions say which word stands where, as it is written, stop words included: a phrase is found
-// without a look at the text. Format 1, which is read and not written, has neither forms nor the stop words of texts (Exact).
+// without a look at the text. Format 1, which is read and not written, has neither forms nor the
+// stop words of texts (Exact).
 //
 // A table (table.go) is sorted, in blocks of 32 entries that leave out what an entry has in common with the one before.
 //

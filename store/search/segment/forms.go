@@ -95,7 +95,9 @@ type numbers struct {
 
 // renumber finds forms in a list in order, which has them all.
 func renumber(forms, all []string) numbers {
-	out := numbers{of: make([]uint32, len(forms)), n: uint64(max(1, len(all))), same: slices.Equal(forms, all)}
+	out := numbers{
+		of: make([]uint32, len(forms)), n: uint64(max(1, len(all))), same: slices.Equal(forms, all),
+	}
 	for i, f := range forms {
 		at, _ := slices.BinarySearchFunc(all, f, strings.Compare)
 		out.of[i] = uint32(at)

@@ -20,7 +20,7 @@ const postingBlock = 128
 //	before, times the number of forms, plus the number of its form
 //
 // A reader that looks for a later document passes over a block by its first three numbers. Format 1
-// has no forms: its postings begin with the blocks, and its positions are those of words that have the term.
+// has no forms: its postings begin with the blocks, and a position is the number alone.
 type postingsWriter struct {
 	out  []byte
 	last uint32 // of the blocks written

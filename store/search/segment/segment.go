@@ -200,7 +200,8 @@ func (s *Segment) postings(e *entry) *Postings {
 		if err != nil {
 			return &Postings{err: err}
 		}
-		p.forms, p.rest, p.ways, p.word = p.rest[:len(p.rest)-len(rest)], rest, ways, wordOf(string(e.key))
+		p.forms, p.rest = p.rest[:len(p.rest)-len(rest)], rest
+		p.ways, p.word = ways, wordOf(string(e.key))
 	}
 	return p
 }
