@@ -67,14 +67,14 @@ func TestPhrasesOfRealPages(t *testing.T) {
 	c.addReady(2)
 	c.converged(30 * time.Second)
 	c.nodes[0].seed(seeds...)
-	c.finished(3 * time.Minute)
+	c.finished(10 * time.Minute)
 	scanned := map[string]*scannedPage{}
 	for _, link := range c.living()[0].lines("state=done&status=2xx") {
 		if p := scanFile(t, roots, link); p != nil {
 			scanned[link] = p
 		}
 	}
-	c.searchable(time.Minute, int64(len(scanned)))
+	c.searchable(3*time.Minute, int64(len(scanned)))
 
 	r := rand.New(rand.NewPCG(*phrasesSeed, 1))
 	links := slices.Sorted(func(yield func(string) bool) {
