@@ -32,7 +32,7 @@ func TestSearchPageFitsScreens(t *testing.T) {
 				b.open(u + path)
 				where := fmt.Sprintf("%.40s, %d px, %s", path, width, theme)
 				b.fits(where, width)
-				b.accessible(where, rules)
+				b.accessible(where, rules, width)
 				if path == paths[1] && *pictures != "" {
 					b.picture(*pictures, fmt.Sprintf("search-%d-%s", width, theme))
 				}

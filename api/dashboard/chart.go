@@ -69,22 +69,25 @@ func sortPairs(list []pair) {
 	slices.SortFunc(list, func(a, b pair) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// The size of the chart, in its own units.
+// The size of a chart, in its own units. It is stretched to its place on the page, so it has no text.
 const (
 	chartWidth  = 760
-	chartHeight = 170
-	chartLeft   = 44 // room for the labels
-	chartBottom = 18
+	chartHeight = 150
 	maxPoints   = 240 // a line has no more corners
 )
+
+// axes is a chart's picture, and the labels that stand beside it.
+type axes struct {
+	Label    string // what it shows
+	From, To string
+	Ticks    []tick // of the vertical axis, from the bottom, at equal distances
+	Lines    []line
+}
 
 // chart is the pages per second by node, drawn by the server for clients without scripts, with the
 // same figures as a table.
 type chart struct {
-	Lines  []line
-	Ticks  []tick // of the vertical axis
-	From   string
-	To     string
+	axes
 	Rows   []chartRow
 	Empty  bool
 	Legend []Curve
@@ -114,6 +117,7 @@ const tableRows = 12
 
 func newChart(s Series) chart {
 	c := chart{Empty: len(s.Times) < 2, Legend: s.Nodes}
+	c.Label = "Pages per second of each node"
 	if c.Empty {
 		return c
 	}
@@ -162,8 +166,7 @@ func niceAbove(v float64) float64 {
 }
 
 func yOf(v, scale float64) int {
-	const room = chartHeight - chartBottom - 8
-	return 8 + int(math.Round(room*(1-v/scale)))
+	return int(math.Round(chartHeight * (1 - v/scale)))
 }
 
 // polyline draws one line; unknown points are left out.
@@ -175,7 +178,7 @@ func polyline(times []int64, values Points, scale float64) string {
 		if isNaN(values[i]) {
 			continue
 		}
-		x := chartLeft + (chartWidth-chartLeft-4)*(times[i]-first)/span
+		x := chartWidth * (times[i] - first) / span
 		b.WriteString(strconv.FormatInt(x, 10) + "," + strconv.Itoa(yOf(float64(values[i]), scale)) + " ")
 	}
 	return strings.TrimSpace(b.String())

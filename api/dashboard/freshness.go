@@ -23,10 +23,8 @@ type freshnessData struct {
 
 // curveChart is one curve over time, drawn by the server.
 type curveChart struct {
-	Title, Label string
-	Points       string
-	Ticks        []tick
-	From, To     string
+	axes
+	Title string
 }
 
 // freshRow is one moment in the table of the curves.
@@ -76,7 +74,8 @@ func freshCharts(s Series) []curveChart {
 	}
 	last := len(s.Times) - 1
 	draw := func(title, label string, values Points, scale float64, text func(float64) string) curveChart {
-		c := curveChart{Title: title, Label: label, Points: polyline(s.Times, values, scale), From: momentOf(s, 0), To: momentOf(s, last)}
+		c := curveChart{Title: title, axes: axes{Label: label, From: momentOf(s, 0), To: momentOf(s, last)}}
+		c.Lines = []line{{title, "line total", polyline(s.Times, values, scale)}}
 		for i := range 3 {
 			v := scale * float64(i) / 2
 			c.Ticks = append(c.Ticks, tick{yOf(v, scale), text(v)})

@@ -47,7 +47,7 @@ func TestFreshnessHistory(t *testing.T) {
 	if !math.IsNaN(float64(s.Expected[0])) || math.Abs(float64(s.Expected[1])-0.85) > 1e-6 || s.Due[1] != 7 {
 		t.Errorf("%v %v", s.Expected, s.Due)
 	}
-	if charts := freshCharts(s); len(charts) != 3 || charts[0].Ticks[2].Label != "100 %" || !strings.Contains(charts[0].Points, ",") {
+	if charts := freshCharts(s); len(charts) != 3 || charts[0].Ticks[2].Label != "100 %" || !strings.Contains(charts[0].Lines[0].Points, ",") {
 		t.Errorf("%+v", charts)
 	}
 	if rows := freshRows(s); len(rows) != 2 || rows[0].Expected != "85.0 %" || rows[1].Expected != dash {

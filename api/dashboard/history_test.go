@@ -119,7 +119,7 @@ func TestChart(t *testing.T) {
 		t.Errorf("a week begins at %s", week.From)
 	}
 	corners := strings.Fields(c.Lines[1].Points)
-	if len(corners) != 200 || corners[0] != "44,8" || len(c.Rows) != tableRows || c.Rows[0].At != c.To || c.Rows[tableRows-1].At != c.From || c.Rows[0].Nodes[0] != "50.0" {
+	if len(corners) != 200 || corners[0] != "0,0" || len(c.Rows) != tableRows || c.Rows[0].At != c.To || c.Rows[tableRows-1].At != c.From || c.Rows[0].Nodes[0] != "50.0" {
 		t.Errorf("%d corners from %s, rows %v, from %s to %s", len(corners), corners[0], c.Rows, c.From, c.To)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // The size of the chart of visits, in its own units.
 const (
 	visitsWidth  = 400
-	visitsHeight = 56
+	visitsHeight = 40
 	visitsEdge   = 10
 )
 
