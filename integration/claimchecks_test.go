@@ -416,6 +416,62 @@ var checks = map[string]func(r *reader) string{
 			`(?m)^fetch: on`, `(?m)^# frontier-addr: not set`, `(?m)^index: off`,
 			`(?m)^# upload: not set`, `(?m)^# sink: not set`, `(?m)^# otlp-endpoint: not set`)
 	},
+	"a copy of a site": func(r *reader) string {
+		// The site of the first crawl lies in the usual directory, without its assets.
+		out, err := r.shell(r.named(0) + " --data-dir crawlnode-data/copy && find site -name '*.html'" +
+			" | wc -l && grep -rhoE 'href=\"[^\"]*html\"' site | grep -v : | wc -l")
+		if err != nil {
+			return out
+		}
+		return missing(out, `(?m)^files: \d+ files in site`, `(?m)\n[1-9]\d+\n[1-9]\d+\n$`)
+	},
+	"an archive is shown again": func(r *reader) string {
+		out, err := r.shell(r.named(0) + " --data-dir crawlnode-data/kept && " + r.named(1) +
+			` >replay.log 2>&1 & trap "kill $!" EXIT` +
+			`; for i in $(seq 600); do grep -qs http: replay.log && break; sleep 0.1; done` +
+			`; curl -sL "$(grep -o 'http:.*/' replay.log)web/` + r.seed + `"`)
+		if err != nil {
+			return out
+		}
+		return missing(out, `page \d+`)
+	},
+	"a site is searched": func(r *reader) string {
+		search := strings.Replace(r.named(1), "WORDS", "page -o json", 1)
+		dir := regexp.MustCompile(`--data-dir \S+`)
+		out, err := r.shell(r.named(0) + " --data-dir crawlnode-data/indexed >&2 && " +
+			dir.ReplaceAllString(search, "--data-dir crawlnode-data/indexed"))
+		if err != nil {
+			return out
+		}
+		return missing(out, `"total": *[1-9]`, `sim\.test:\d+/`)
+	},
+	"a copy is kept fresh": func(r *reader) string {
+		r.start("fresh", r.named(0))
+		var at struct{ HTTP string }
+		r.ready()
+		raw, err := os.ReadFile(filepath.Join(r.dir, "crawlnode-data/fresh/addresses.json"))
+		if err == nil {
+			err = json.Unmarshal(raw, &at)
+		}
+		if err != nil {
+			return err.Error()
+		}
+		wrong := r.soon(func() string {
+			out, err := r.shell("crawlnode urls why " + r.seed + " --addr " + at.HTTP)
+			if err != nil {
+				return out
+			}
+			return missing(out, `(?m)^next visit +2`)
+		})
+		return wrong + r.interrupt("fresh")
+	},
+	"a stored page is not fetched again": func(r *reader) string {
+		out, err := r.shell(r.typed("crawlnode crawl ") + " --assets")
+		if err != nil {
+			return out
+		}
+		return missing(out, `this crawl (has )?ended`, `0 queued`)
+	},
 	"n3 is killed and taken over": func(r *reader) string {
 		r.whole()
 		out, err := r.shell(`kill -9 "$(cat crawlnode-data/n3/pid)"`)
@@ -450,6 +506,18 @@ func (r *reader) shell(text string) (out string, err error) {
 	argv := r.argv(text)
 	b, err := exec.CommandContext(r.t.Context(), argv[0], argv[1:]...).CombinedOutput()
 	return string(b), err
+}
+
+// named is a command of the sentence that is read.
+func (r *reader) named(i int) string {
+	var commands []string
+	for _, m := range regexp.MustCompile("`(crawlnode [^`]+)`").FindAllStringSubmatch(r.reading, -1) {
+		commands = append(commands, r.placed(m[1]))
+	}
+	if i >= len(commands) {
+		r.t.Fatalf("%d commands in %q", len(commands), r.reading)
+	}
+	return commands[i]
 }
 
 // typed is the last command that began so, as it was typed.

@@ -306,6 +306,7 @@ func (r *reader) walk(document string, excused map[string]string) {
 			switch {
 			case p.check == "":
 			case p.after == "":
+				r.reading = it.sentence
 				r.check(it.where+": "+it.sentence, p.check)
 			default:
 				waiting[p.after] = append(waiting[p.after], p.check)

@@ -68,6 +68,7 @@ type reader struct {
 	waiting []string            // started since the last other command
 	said    []utterance         // what the commands have printed, in their order
 	lines   []string            // the commands themselves, with what stands for their seed
+	reading string              // the sentence whose check runs
 	web     *process            // of crawlnode simweb
 
 	fetchedBefore int64 // pages, before the cluster was stopped
@@ -104,13 +105,19 @@ var (
 	setsEnv    = regexp.MustCompile(`^export ((?:\w+=\S+ ?)+)$`)
 )
 
+// placed names the test's site in the place of the documents' one.
+func (r *reader) placed(text string) string {
+	if r.seed == "" {
+		return text
+	}
+	host := strings.Split(strings.TrimPrefix(r.seed, "http://"), ":")[0]
+	return strings.NewReplacer("https://docs.example.org/", r.seed, "crawl-docs.example.org", "crawl-"+host).Replace(text)
+}
+
 // obey runs a command, and fails the test when it fails.
 func (r *reader) obey(c command) {
 	r.t.Helper()
-	text := c.text
-	if r.seed != "" {
-		text = strings.ReplaceAll(text, "https://docs.example.org/", r.seed)
-	}
+	text := r.placed(c.text)
 	r.lines = append(r.lines, text)
 	if m := startsNode.FindStringSubmatch(text); m != nil {
 		r.start(m[1], text)
