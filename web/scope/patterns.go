@@ -64,13 +64,70 @@ func compileGlob(glob string) (pattern, error) {
 	if glob == "" {
 		return pattern{}, errEmpty
 	}
-	pieces := strings.Split(glob, "*")
+	written := escaped(glob)
+	pieces := strings.Split(written, "*")
 	if glob[0] == '/' {
 		return pattern{match: func(u urlnorm.URL) bool { return matchGlob(pieces, u.PathQuery()) }}, nil
 	}
-	return pattern{match: func(u urlnorm.URL) bool {
+	matches := func(pieces []string, u urlnorm.URL) bool {
 		return matchGlob(pieces, u.String()) || matchGlob(pieces, withoutScheme(u))
-	}}, nil
+	}
+	named := withHost(glob)
+	if named == written {
+		return pattern{match: func(u urlnorm.URL) bool { return matches(pieces, u) }}, nil
+	}
+	// What stands where a host may stand can be part of a path as well: "*.Old/*".
+	hosts := strings.Split(named, "*")
+	return pattern{match: func(u urlnorm.URL) bool { return matches(pieces, u) || matches(hosts, u) }}, nil
+}
+
+// escaped is a part of a glob as paths and queries of canonical URLs have it: escapes in upper case,
+// and in place of each byte that a URL cannot have (URL Standard, the percent-encode sets of path
+// and query) its escape.
+func escaped(glob string) string {
+	var b strings.Builder
+	for i := 0; i < len(glob); i++ {
+		switch c := glob[i]; {
+		case c <= ' ' || c >= 0x7f || c == '"' || c == '<' || c == '>':
+			fmt.Fprintf(&b, "%%%02X", c)
+		case c == '%' && i+2 < len(glob) && isHex(glob[i+1]) && isHex(glob[i+2]):
+			b.WriteString(strings.ToUpper(glob[i : i+3]))
+			i += 2
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}
+
+// withHost is a glob with the name at its beginning, behind a scheme and "*.", as hosts of canonical
+// URLs have it: in lower case, in Punycode, without the port that is the scheme's. Without such a
+// name it is the escaped glob.
+func withHost(glob string) string {
+	rest := afterScheme(glob)
+	scheme := strings.ToLower(glob[:len(glob)-len(rest)])
+	below := ""
+	if name, ok := strings.CutPrefix(rest, "*."); ok {
+		below, rest = "*.", name
+	}
+	end := strings.IndexAny(rest, "/*")
+	if end <= 0 { // a path follows each host
+		return escaped(glob)
+	}
+	name := rest[:end]
+	with := "http://"
+	if scheme == "https://" {
+		with = scheme
+	}
+	u, err := urlnorm.Parse(with + name + "/")
+	if err != nil || strings.ContainsAny(name, "@?#\\") {
+		return escaped(glob)
+	}
+	return scheme + below + strings.TrimSuffix(withoutScheme(u), "/") + escaped(rest[len(name):])
 }
 
 // matchGlob reports whether s consists of pieces, in their order, with anything between them. The

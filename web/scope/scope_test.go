@@ -419,3 +419,57 @@ func TestUselessPrefixes(t *testing.T) {
 		}
 	}
 }
+
+// TestGlobsAsWritten has globs that are written as people and browsers show URLs. They match the
+// canonical URL, which has none of these spellings (URL Standard; IDNA for hosts).
+func TestGlobsAsWritten(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		glob, url string
+		want      bool
+	}{
+		{"http://b\u00fccher.example/*", "http://b\u00fccher.example/x", true},
+		{"*.B\u00dcCHER.example/*", "https://www.b\u00fccher.example/x", true},
+		{"b\u00fccher.example*", "http://xn--bcher-kva.example/x", true},
+		{"http*://bu\u0308cher.example/*", "https://xn--bcher-kva.example/x", true},
+		{"HTTP://A.Test/*", "http://a.test/x", true},
+		{"HTTPS://A.Test/*", "http://a.test/x", false},
+		{"http://a.test:80/*", "http://a.test/x", true},
+		{"a.test:80/*", "http://a.test/x", true},
+		{"https://a.test:443/x", "https://a.test/x", true},
+		{"http://a.test:443/x", "https://a.test/x", false},
+		{"a.test:8080/*", "http://a.test:8080/x", true},
+		{"/caf\u00e9*", "http://a.test/caf\u00e9", true},
+		{"http://a.test/caf\u00e9*", "http://a.test/caf%C3%A9?x", true},
+		{"/caf%c3%a9*", "http://a.test/caf\u00e9", true},
+		{"*q=\u00fc*", "http://a.test/?q=\u00fc", true},
+		{"/x y*", "http://a.test/x y", true},
+		{`*"*`, `http://a.test/a"b`, true},
+		{"*<b>*", "http://a.test/?<b>", true},
+		{"*b\u00fccher*", "http://a.test/b\u00fccher", true},
+		{"/100%*", "http://a.test/100%", true},
+		{"*.Old/*", "http://a.test/x.Old/y", true},
+		{"*.ZIP", "http://a.test/x.ZIP", true},
+		{"*.ZIP", "http://a.test/x.zip", false},
+		{"/X*", "http://a.test/x", false},
+		{"*://A.test/*", "http://a.test/", true},
+		{"http://a.test", "http://a.test/", false},
+		{"*.test/x", "http://a.test/x", true},
+		{"http://a.test@b.test/*", "http://b.test/x", false},
+		{"*", "http://a.test/", true},
+		{"http://*", "http://a.test/", true},
+	} {
+		p, err := ParsePattern(c.glob)
+		if err != nil {
+			t.Errorf("%s: %v", c.glob, err)
+			continue
+		}
+		u, err := urlnorm.Parse(c.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Matches(u); got != c.want {
+			t.Errorf("%s matches %s: %v, want %v", c.glob, u, got, c.want)
+		}
+	}
+}
