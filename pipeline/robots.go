@@ -13,6 +13,7 @@ import (
 	"crawlnode/web/fetcher"
 	"crawlnode/web/mime"
 	"crawlnode/web/robots"
+	"crawlnode/web/sitemap"
 	"crawlnode/web/urlnorm"
 )
 
@@ -183,13 +184,21 @@ func answerOf(resp *fetcher.Response, at time.Time) crawl.RobotsAnswer {
 // file of which the end is missing, or that could not be decoded, has rules that nobody knows. It
 // counts when rules of it could be read, and else as unreachable (RFC 9309, section 2.3.1.4), never
 // as a file without rules. A file beyond the limit of size is whole: the standard lets a crawler stop there.
+//
+// A gzip file that no Content-Encoding names, as object stores serve files that were packed before
+// they were stored, is unpacked.
 func legible(resp *fetcher.Response) (body []byte, why string) {
-	body = robots.Readable(resp.Body)
-	undecoded := resp.DecodeErr != nil
-	asItCame := undecoded && len(resp.Body) > 0 && &resp.Body[0] == &resp.RawBody[0] // text for which a coding was named
+	body = resp.Body
+	packed, failed := sitemap.Packed(body), resp.DecodeErr
+	if packed {
+		body, _, failed = fetcher.Content(body, []string{"gzip"}, maxRobotsBytes)
+	}
+	body = robots.Readable(body)
+	undecoded := failed != nil
+	asItCame := undecoded && !packed && len(resp.Body) > 0 && &resp.Body[0] == &resp.RawBody[0] // text for which a coding was named
 	cut := resp.Truncated == fetcher.CutTime || resp.Truncated == fetcher.CutDisconnect
 	named := len(resp.Header["Content-Encoding"]) > 0
-	opaque := named && len(body) > 0 && !strings.HasPrefix(mime.Of(nil, body).Essence, "text/")
+	opaque := (named || packed) && len(body) > 0 && !strings.HasPrefix(mime.Of(nil, body).Essence, "text/")
 	if !undecoded && !cut && !opaque {
 		return body, ""
 	}
@@ -204,7 +213,10 @@ func legible(resp *fetcher.Response) (body []byte, why string) {
 	case cut:
 		return nil, fmt.Sprintf("%s: the file ended before any rule (%s)", crawl.ErrTruncated, resp.Truncated)
 	case undecoded:
-		return nil, fmt.Sprintf("%s: the file could not be decoded: %v", crawl.ErrProtocol, resp.DecodeErr)
+		return nil, fmt.Sprintf("%s: the file could not be decoded: %v", crawl.ErrProtocol, failed)
+	}
+	if packed {
+		return nil, fmt.Sprintf("%s: the file is packed, and no text is in it", crawl.ErrProtocol)
 	}
 	return nil, fmt.Sprintf("%s: the file is no text in the content coding %q", crawl.ErrProtocol, resp.Header.Get("Content-Encoding"))
 }
