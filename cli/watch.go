@@ -40,7 +40,6 @@ type crawlWatch struct {
 
 	seeds   *seedwatch.Watch // nil: they are not looked at
 	leaving func() bool      // an end was asked for, which is no reason to give up; nil: never
-	before  int64            // pages of earlier runs
 	gaveUp  atomic.Bool      // no seed could be fetched
 	told    time.Time        // when progress was written last, without a terminal
 	lost    *givenup.Tally   // what was given up; nil: nothing
@@ -64,9 +63,6 @@ func (w *crawlWatch) run(ctx context.Context, n *node.Node) {
 		st, err := n.Status(context.WithoutCancel(ctx), false)
 		if err != nil {
 			continue
-		}
-		if w.seeds != nil && !w.seeds.Stored() {
-			w.before = st.Throughput.PagesTotal
 		}
 		w.last = st
 		if fruitless := w.fruitless(st); running && w.seeds != nil && (fruitless || !w.seeds.Decided()) {
@@ -98,8 +94,19 @@ func (w *crawlWatch) tellTraps(st *crawl.Status) {
 	}
 }
 
+// own counts the pages of this run: its node counts what it has fetched since it started, while the
+// crawl's sum has the pages of earlier runs too.
+func (w *crawlWatch) own(st *crawl.Status) int64 {
+	for i := range st.Nodes {
+		if n := &st.Nodes[i]; string(n.ID) == w.info.ID && n.PagesTotal != nil {
+			return *n.PagesTotal
+		}
+	}
+	return st.Throughput.PagesTotal
+}
+
 // fruitless reports whether this run has fetched nothing.
-func (w *crawlWatch) fruitless(st *crawl.Status) bool { return st.Throughput.PagesTotal <= w.before }
+func (w *crawlWatch) fruitless(st *crawl.Status) bool { return w.own(st) == 0 }
 
 // seedNode is what lookAtSeeds needs of a node.
 type seedNode interface {
@@ -239,9 +246,9 @@ func (w *crawlWatch) summary(code int, reason string) {
 	say := func(label, format string, args ...any) {
 		fmt.Fprintf(w.env.Stdout, "%s: %s\n", label, plaintext.Escape(fmt.Sprintf(format, args...)))
 	}
-	fresh, inRun := st.Throughput.PagesTotal-w.before, ""
-	if w.before > 0 {
-		inRun = countOf(fresh, "new page") + ", "
+	fresh, inRun := st.Throughput.PagesTotal, ""
+	if own := w.own(st); w.batch && own < fresh {
+		fresh, inRun = own, countOf(own, "new page")+", "
 	}
 	say("pages", "%s in %v (%s%.1f/s), %s received", plaintext.Count(st.Throughput.PagesTotal), took.Round(100*time.Millisecond), inRun,
 		float64(fresh)/max(took.Seconds(), 0.001), plaintext.Bytes(st.Throughput.BytesInTotal))

@@ -141,9 +141,6 @@ func hopeless(states []state, since time.Duration) bool {
 	return all && since >= grace || since >= patience
 }
 
-// Stored reports whether a seed was found in the frontier.
-func (w *Watch) Stored() bool { return !w.stored.IsZero() }
-
 // Decided reports whether it is known of each seed what became of it, and which scheme it has.
 func (w *Watch) Decided() bool {
 	for i := range w.states {
