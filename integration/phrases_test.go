@@ -254,7 +254,7 @@ func scanFile(t *testing.T, roots map[string]string, link string) *scannedPage {
 
 // menuName matches names of classes that say that an element is no part of a text.
 var menuName = regexp.MustCompile(
-	`(?i)(^|[^a-z])(nav|menu|toc|contents|foot|sidebar|search|copyright)`)
+	`(?i)(^|[^a-z])(nav|menu|toc|foot|sidebar|search|copyright)`)
 
 // isMenu reports whether an element says that it is a menu or the like.
 func isMenu(n *html.Node) bool {

@@ -26,6 +26,8 @@ func TestExtract(t *testing.T) {
 			"<div class=menu>x</div><p>one<p hidden>y</p><p>two<nav>z</nav>three", lorem + "||one|two||three", ""},
 		{"ids name a subject", "<main><section id=sharing-files><h2 id=contents>Sharing</h2>" +
 			"<p id=related>" + lorem + "<div class=menu>x</div></section></main>", "Sharing|" + lorem, "Sharing"},
+		{"contents of a table", "<p>" + lorem + "<div class=table-contents><table><tr><td>a cell</td></table></div>" +
+			"<div class=table-of-contents>x</div><ul class=contents><li>y</ul>", lorem + "|a cell", ""},
 		{"ids name a part", "<div id=footer>Imprint</div><section id=related>x</section>" +
 			"<h2 id=search>Search</h2><p>" + lorem, "Search|" + lorem, "Search"},
 		{"a named body stays", `<body class="has-sidebar nav"><p>` + lorem + `</body>`, lorem, ""},

@@ -231,14 +231,19 @@ func words(list string) map[string]bool {
 
 // boilerName reports whether a word of a class or an id is one of boilerWords.
 func boilerName(s string) bool {
-	from := 0
+	from, last := 0, ""
 	for i := 0; i <= len(s); i++ {
 		letter := i < len(s) && (s[i]|0x20 >= 'a' && s[i]|0x20 <= 'z')
 		if letter && !(i > from && s[i] < 'a' && s[i-1] >= 'a') {
 			continue
 		}
-		if i > from && boilerWords[strings.ToLower(s[from:i])] {
-			return true
+		if i > from {
+			w := strings.ToLower(s[from:i])
+			// "table-contents" is what is in a table, "table-of-contents" and "contents" are menus.
+			if boilerWords[w] && (w != "contents" || last == "" || last == "of") {
+				return true
+			}
+			last = w
 		}
 		from = i
 		if !letter {
