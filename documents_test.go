@@ -11,8 +11,8 @@ import (
 	"unicode"
 )
 
-// proseFiles are the texts that people read: README and its neighbours, docs and deploy. Left out are
-// results, which tell what was true on their day, and what is generated from elsewhere.
+// proseFiles are the texts that people read: README and its neighbours, docs and deploy. Left out
+// are results, which tell what was true on their day, and what is generated from elsewhere.
 func proseFiles(t *testing.T) []string {
 	t.Helper()
 	paths, err := filepath.Glob("*.md")
@@ -45,7 +45,8 @@ var (
 )
 
 // anchors are the fragments of a document's headings, as GitHub makes them: small letters, without
-// punctuation, with hyphens for spaces, and -1, -2 behind what is there already; and places with a name.
+// punctuation, with hyphens for spaces, and -1, -2 behind what is there already; and places with a
+// name.
 func anchors(text string) map[string]bool {
 	found := map[string]bool{}
 	for _, m := range headingLine.FindAllStringSubmatch(fencedBlock.ReplaceAllString(text, ""), -1) {

@@ -87,8 +87,8 @@ var noField = []string{
 	"crawl.json", "crawl.json.spare", "crawl.log", // files
 }
 
-// TestDocumentedFields: each field of the status that a document for users and operators names is in
-// the contract, and so is each path of the API.
+// TestDocumentedFields: each field of the status that a document for users and operators names is
+// in the contract, and so is each path of the API.
 func TestDocumentedFields(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(committed)
@@ -142,7 +142,8 @@ func TestDocumentedFields(t *testing.T) {
 			t.Errorf("%s is found, which the status has not", wrong)
 		}
 	}
-	if d.route("/api/v1/nothing") || !d.has(status, "crawl.limits.max_pages") || !d.has(status, "nodes.name") {
+	if d.route("/api/v1/nothing") || !d.has(status, "crawl.limits.max_pages") ||
+		!d.has(status, "nodes.name") {
 		t.Error("fields or paths are not read")
 	}
 }

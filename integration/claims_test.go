@@ -13,15 +13,16 @@ import (
 	"unicode"
 )
 
-// This file binds what a document says to what shows that it holds. Each sentence of a document that
-// is listed in claimed stands word by word in testdata/claims, with one line or more below it:
+// This file binds what a document says to what shows that it holds. Each sentence of a document
+// that is listed in claimed stands word by word in testdata/claims, with one line or more below it:
 //
 //	> check NAME                 a function of checks, when the reader of TestDocuments is there
 //	> check NAME after COMMAND   the same, after the next command that begins so
 //	> test DIR.TestNAME ...      tests that fail when the sentence is not true
 //	> none REASON                nothing can be false: a definition, advice, a label
 //
-// A sentence that is new or has changed fails TestClaimsAreBound until somebody has thought about it.
+// A sentence that is new or has changed fails TestClaimsAreBound until somebody has thought about
+// it.
 
 // claimed are the documents whose sentences are bound.
 var claimed = []string{"README.md", "docs/tutorial.md", "docs/getting-started.md"}
@@ -232,8 +233,8 @@ func testNames(t *testing.T) map[string]bool {
 	return names
 }
 
-// TestClaimsAreBound: each sentence of the first documents is bound to what shows that it holds, and
-// nothing is bound that no document says.
+// TestClaimsAreBound: each sentence of the first documents is bound to what shows that it holds,
+// and nothing is bound that no document says.
 func TestClaimsAreBound(t *testing.T) {
 	t.Parallel()
 	tests := testNames(t)

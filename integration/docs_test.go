@@ -31,8 +31,10 @@ var notRun = map[string]string{
 	"make test":    "runs this test",
 	"make build":   "has built the binary of this test",
 	"make release": "builds for four systems; TestRelease builds for one",
-	"make install": "would change this machine; TestRelease installs elsewhere, TestContainersFresh as it stands",
-	"curl -s http://127.0.0.1:27295/api/v1/captures/FILE/OFFSET | gunzip": "FILE and OFFSET are for the reader to fill in; a check of claims does",
+	"make install": "would change this machine; TestRelease installs elsewhere," +
+		" TestContainersFresh as it stands",
+	"curl -s http://127.0.0.1:27295/api/v1/captures/FILE/OFFSET | gunzip": "" +
+		"FILE and OFFSET are for the reader to fill in; a check of claims does",
 }
 
 // command is one line of a document behind a "$", with what shall be printed.
@@ -79,9 +81,11 @@ type reader struct {
 // newReader gives a document a network namespace, and the PATH on which the program is.
 func newReader(t *testing.T, space string) *reader {
 	t.Helper()
-	return &reader{t: t, dir: t.TempDir(), wrap: []string{"ip", "netns", "exec", space}, nodes: map[string]*process{},
+	return &reader{t: t, dir: t.TempDir(), wrap: []string{"ip", "netns", "exec", space},
+		nodes:    map[string]*process{},
 		patience: slack(time.Minute),
-		env:      []string{"PATH=" + filepath.Dir(binary(t)) + ":" + os.Getenv("PATH"), "CRAWLNODE_DRAIN_TIMEOUT=" + drainTime.String()}}
+		env: []string{"PATH=" + filepath.Dir(binary(t)) + ":" + os.Getenv("PATH"),
+			"CRAWLNODE_DRAIN_TIMEOUT=" + drainTime.String()}}
 }
 
 // onSimweb has the commands crawl a synthetic web in the place of the real one.
@@ -111,7 +115,8 @@ func (r *reader) placed(text string) string {
 		return text
 	}
 	host := strings.Split(strings.TrimPrefix(r.seed, "http://"), ":")[0]
-	return strings.NewReplacer("https://docs.example.org/", r.seed, "crawl-docs.example.org", "crawl-"+host).Replace(text)
+	return strings.NewReplacer("https://docs.example.org/", r.seed,
+		"crawl-docs.example.org", "crawl-"+host).Replace(text)
 }
 
 // obey runs a command, and fails the test when it fails.

@@ -170,7 +170,8 @@ func TestContainersFresh(t *testing.T) {
 	dir := t.TempDir()
 	tool(t, "", "git", "clone", "--quiet", "--bare", "--no-local", "..", filepath.Join(dir, "crawlnode.git"))
 
-	r := &reader{t: t, dir: dir, wrap: freshContainer(t, inside, dir, site.roots), nodes: map[string]*process{},
+	r := &reader{t: t, dir: dir, wrap: freshContainer(t, inside, dir, site.roots),
+		nodes:    map[string]*process{},
 		patience: 15 * time.Minute,
 		env:      []string{"PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}}
 	began := time.Now()

@@ -126,7 +126,8 @@ func (s *state) waits(r *crawl.URLReport, h *crawl.HostReport, reason string, be
 		// Only a look-up without any answer has a host wait that was never asked: a name that does
 		// not exist is a failure, and is told as one.
 		s.doing = "looking up " + string(h.Host) + " again" + next
-		s.cause = "no name server answers: look at --dns, or at the system's name servers; crawlnode doctor checks them"
+		s.cause = "no name server answers: look at --dns, or at the system's name servers;" +
+			" crawlnode doctor checks them"
 	default:
 		s.doing = string(h.Host) + " waits for its delay" + strings.Replace(next, "next try", "next request", 1)
 	}

@@ -23,7 +23,9 @@ func TestStateOfSeed(t *testing.T) {
 	inBrowser, before := host(crawl.HostLoading, crawl.PolitenessReport{}, nil), host(crawl.HostLoading, crawl.PolitenessReport{}, nil)
 	inBrowser.Robots = []crawl.RobotsSummary{{Origin: "http://a.test", FetchedAt: *at(-time.Second)}}
 	before.Robots = []crawl.RobotsSummary{{Origin: "http://a.test", FetchedAt: *at(-time.Hour)}}
-	polite := host(crawl.HostWaiting, crawl.PolitenessReport{Address: text("192.0.2.1")}, at(30*time.Second))
+	polite := host(crawl.HostWaiting,
+		crawl.PolitenessReport{Address: text("192.0.2.1")}, at(30*time.Second))
+	unnamed := host(crawl.HostWaiting, crawl.PolitenessReport{}, at(4*time.Second))
 	took := 0.1
 	again, slow := host(crawl.HostLoading, crawl.PolitenessReport{AverageLatencySeconds: &took}, nil), host(crawl.HostInFlight, crawl.PolitenessReport{AverageLatencySeconds: &took}, nil)
 	again.Robots = before.Robots // it is known from an earlier run
@@ -47,14 +49,16 @@ func TestStateOfSeed(t *testing.T) {
 		"silent":            {record: &crawl.RecordReport{}, host: host(crawl.HostInFlight, crawl.PolitenessReport{}, nil), cause: "the server has not answered yet", does: "asking a.test for robots.txt"},
 		"a large page":      {record: &crawl.RecordReport{}, host: answered, does: "asking a.test for the first page"},
 		"no name server":    {record: &crawl.RecordReport{}, host: host(crawl.HostLoading, crawl.PolitenessReport{}, nil), cause: "no name server has answered yet", does: "looking up a.test"},
-		"names unanswered":  {record: &crawl.RecordReport{}, host: host(crawl.HostWaiting, crawl.PolitenessReport{}, at(4*time.Second)), cause: "no name server answers: look at --dns", does: "looking up a.test again; next try in 4s"},
+		"names unanswered": {record: &crawl.RecordReport{}, host: unnamed,
+			cause: "no name server answers: look at --dns", does: "looking up a.test again; next try in 4s"},
 		"in the browser":    {record: &crawl.RecordReport{}, host: inBrowser, does: "shown to the browser"},
 		"of an earlier run": {record: &crawl.RecordReport{}, host: before, cause: "no name server has answered yet", does: "looking up a.test"},
 		"in it again":       {record: &crawl.RecordReport{}, host: again, does: "shown to the browser"},
 		"a slow page":       {record: &crawl.RecordReport{}, host: slow, does: "asking a.test for the first page"},
 		"without robots":    {record: &crawl.RecordReport{}, rule: crawl.RobotsIgnored, host: host(crawl.HostInFlight, crawl.PolitenessReport{}, nil), does: "asking a.test for the first page"},
-		"polite":            {record: &crawl.RecordReport{}, host: polite, does: "a.test waits for its delay; next request in 30s"},
-		"of another node":   {record: &crawl.RecordReport{}},
+		"polite": {record: &crawl.RecordReport{}, host: polite,
+			does: "a.test waits for its delay; next request in 30s"},
+		"of another node": {record: &crawl.RecordReport{}},
 	} {
 		if tc.record.State == "" {
 			tc.record.State = "queued"
