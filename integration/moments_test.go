@@ -53,9 +53,9 @@ func readMoments(t *testing.T) (ms []recorded) {
 	return ms
 }
 
-// sentences are what a person reads of each moment in the short status, and must read; "!" begins
+// momentSentences are what a person reads of each moment in the short status, and must read; "!" begins
 // what must not stand there.
-var sentences = map[string][]string{
+var momentSentences = map[string][]string{
 	"01-idle":                    {"crawl idle: no seed has been added yet", "bottleneck none: nothing is queued: more seeds"},
 	"02-just-seeded":             {"bottleneck politeness: 8 hosts with queued URLs wait for their delay, 0 are in flight"},
 	"03-second-one":              {"bottleneck politeness: 8 hosts", "queue 16 queued, 0 in flight"},
@@ -113,7 +113,7 @@ var sentences = map[string][]string{
 // person reads the sentence that is true.
 func TestMoments(t *testing.T) {
 	t.Parallel()
-	onsets, left := map[string]*nodestatus.Onsets{}, len(sentences)
+	onsets, left := map[string]*nodestatus.Onsets{}, len(momentSentences)
 	for _, m := range readMoments(t) {
 		p := m.picture
 		by := p.Name + m.name[:1] // a node of one run
@@ -131,7 +131,7 @@ func TestMoments(t *testing.T) {
 			t.Errorf("%s: %s\n%s", m.name, broken, b.String())
 		}
 		words := strings.Join(strings.Fields(b.String()), " ")
-		want, ok := sentences[m.name]
+		want, ok := momentSentences[m.name]
 		if !ok {
 			t.Errorf("%s: say what a person reads of it:\n%s", m.name, b.String())
 			continue
