@@ -48,18 +48,6 @@ func needsPrograms(t *testing.T, names ...string) {
 	}
 }
 
-// needsWebPort leaves out a test that serves sites at port 80 where this user may not.
-func needsWebPort(t *testing.T) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:80")
-	if errors.Is(err, os.ErrPermission) {
-		unable(t, "needs root, or net.ipv4.ip_unprivileged_port_start of 80 at most: it serves sites at port 80: %v", err)
-	}
-	if err == nil {
-		_ = l.Close() // no site is at this address
-	}
-}
-
 // beside lets a test of faults or attacks run beside others, unless its promises are judged in
 // so many runs (-faults, -hostile): times count then, and nothing else may run.
 func beside(t *testing.T, judged int) {
