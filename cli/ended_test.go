@@ -21,8 +21,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestVerbsWithoutANode: each verb that asks a node reads a data directory too, or docs/operations.md
-// says why it cannot.
+// TestVerbsWithoutANode: each verb that asks a node reads a data directory too, or
+// docs/operations.md says why it cannot.
 func TestVerbsWithoutANode(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/operations.md")
@@ -73,8 +73,8 @@ func pathOf(n *kong.Node) string {
 	return pathOf(n.Parent) + " " + n.Name
 }
 
-// changingSite has a page whose content changes, links that lead nowhere, and a page that robots.txt
-// forbids.
+// changingSite has a page whose content changes, links that lead nowhere, and a page that
+// robots.txt forbids.
 func changingSite(t *testing.T) (addr string, version *atomic.Int64) {
 	t.Helper()
 	version = new(atomic.Int64)

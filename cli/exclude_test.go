@@ -36,8 +36,8 @@ func fiveDays(t *testing.T) string {
 	return web.URL
 }
 
-// TestExcludeFromFiles leaves a calendar out of what was written before: in new WARC files, in a WACZ
-// file, in lists and in files. A page that shares its content with a day keeps it.
+// TestExcludeFromFiles leaves a calendar out of what was written before: in new WARC files, in a
+// WACZ file, in lists and in files. A page that shares its content with a day keeps it.
 func TestExcludeFromFiles(t *testing.T) {
 	t.Parallel()
 	site, dir := fiveDays(t), t.TempDir()

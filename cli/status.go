@@ -43,7 +43,8 @@ func (v *statusVerb) Run(ctx context.Context, env *Env) int {
 	case c.Node != nil && v.Check != "":
 		return env.Fail(command.ExitError, "no node runs on %s", strings.Join(v.DataDir, ", "))
 	case c.Node != nil && v.Watch:
-		return env.Fail(command.ExitUsage, "--watch: no node runs on %s, so nothing will change", strings.Join(v.DataDir, ", "))
+		return env.Fail(command.ExitUsage, "--watch: no node runs on %s, so nothing will change",
+			strings.Join(v.DataDir, ", "))
 	}
 	if v.Check != "" {
 		ok, why, err := c.Client.Check(ctx, v.Check)

@@ -338,7 +338,10 @@ func (w *crawlWatch) countLost(ctx context.Context, code int, finished string, s
 
 // findBroken finds the broken links, when the node has ended.
 func (w *crawlWatch) findBroken(ctx context.Context) {
-	if w.last == nil || w.last.Fetch.GivenUpTotal+w.last.Fetch.Responses.C4xx+w.last.Fetch.Responses.C5xx == 0 {
+	if w.last == nil {
+		return
+	}
+	if f := &w.last.Fetch; f.GivenUpTotal+f.Responses.C4xx+f.Responses.C5xx == 0 {
 		return
 	}
 	b, err := givenup.ReadBroken(context.WithoutCancel(ctx), w.info.DataDir)
@@ -353,8 +356,9 @@ func (w *crawlWatch) findBroken(ctx context.Context) {
 // sayBroken is the last line but one of a crawl that has found broken links.
 func (w *crawlWatch) sayBroken() {
 	if w.broken != nil {
-		fmt.Fprintln(w.env.Stdout, plaintext.Escape(fmt.Sprintf("%s; %s lists them, with the pages", w.broken.Total(),
-			commandLine(ownCommand(w.env.Executable), "urls", "list", "--state", "failed", "--referrer", "--data-dir", w.info.DataDir))))
+		list := commandLine(ownCommand(w.env.Executable), "urls", "list", "--state", "failed", "--referrer",
+			"--data-dir", w.info.DataDir)
+		fmt.Fprintln(w.env.Stdout, plaintext.Escape(w.broken.Total()+"; "+list+" lists them, with the pages"))
 	}
 }
 

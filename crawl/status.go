@@ -45,7 +45,7 @@ const (
 	ClusterPausedMinority = "paused_minority" // the answering node has no lease and can get none: it may not fetch
 	ClusterDraining       = "draining"        // the answering node hands over its partitions and leaves
 	ClusterFinished       = "finished"        // the crawl has ended on every node
-	ClusterStopped        = "stopped"         // no node runs: the status was read from data directories; no node says so
+	ClusterStopped        = "stopped"         // no node runs: it was read from data directories
 )
 
 // ClusterStatus is the state of the cluster as a whole.

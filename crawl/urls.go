@@ -34,8 +34,8 @@ type URLQuery struct {
 	Contains string `json:"contains,omitempty"` // a part of the URL, in whatever case
 	Match    string `json:"match,omitempty"`    // a pattern as those of --include
 	Status   string `json:"status,omitempty"`   // 404, or 4xx
-	// Changed wants pages only whose content was another one at a later visit than the first. Since, if it
-	// is not the zero time, wants those only that changed then or later; it implies Changed.
+	// Changed wants pages only whose content was another one at a later visit than the first. Since,
+	// if it is not the zero time, wants those only that changed then or later; it implies Changed.
 	Changed bool      `json:"changed,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
 	// Referrer fills URLLine.Referrer. With ListFailed the list then has the broken links: also

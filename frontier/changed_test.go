@@ -51,8 +51,8 @@ func TestListOfChanges(t *testing.T) {
 	})
 }
 
-// TestBrokenLinks lists the URLs that lead nowhere, with the pages that link to them: on the same host,
-// on another one, queued, inline, and a seed that no page links to.
+// TestBrokenLinks lists the URLs that lead nowhere, with the pages that link to them: on the same
+// host, on another one, queued, inline, and a seed that no page links to.
 func TestBrokenLinks(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
 		r := startHolding(t, kv, 1, commit.Options{})

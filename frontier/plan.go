@@ -21,7 +21,8 @@ func planned(rec *crawl.Record) bool { return rec.Visits != "" && !rec.CheckAt.I
 // judge has the end of a visit judged, and plans the next one. rec is the record as it would be
 // without a plan; old is what there was before, empty on a first visit. The verdict is nil when
 // nobody has judged.
-func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Record, it *crawl.Item, o *crawl.Outcome, weight float64) *recrawl.Verdict {
+func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Record,
+	it *crawl.Item, o *crawl.Outcome, weight float64) *recrawl.Verdict {
 	j := pg.f.judge
 	counted := planned(old)
 	if j == nil || !j.On() && old.Visits == "" || rec.State != crawl.Done && !counted {

@@ -46,8 +46,8 @@ func brokenLinks(t *testing.T, from ...string) map[string]string {
 	return links
 }
 
-// The data directories of three nodes answer after their end as the cluster did before: URLs, hosts,
-// lists, settings and counters. One of them names what it has not.
+// The data directories of three nodes answer after their end as the cluster did before: URLs,
+// hosts, lists, settings and counters. One of them names what it has not.
 func TestDirectoriesAnswer(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()

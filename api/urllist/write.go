@@ -37,8 +37,8 @@ func JSONWriter(out io.Writer) func([]crawl.URLLine) error {
 }
 
 // columns is the header of the CSV.
-var columns = []string{"url", "host", "state", "status", "depth", "attempts", "fetched_at", "not_before", "cause", "reason", "partition",
-	"changed_at", "referrer"}
+var columns = []string{"url", "host", "state", "status", "depth", "attempts", "fetched_at", "not_before",
+	"cause", "reason", "partition", "changed_at", "referrer"}
 
 // CSVWriter returns what writes lines as CSV, with one write for each call. The header is written
 // at once.
@@ -68,7 +68,8 @@ func record(l *crawl.URLLine) []string {
 		status = strconv.Itoa(*l.Status)
 	}
 	return []string{l.URL, tame(string(l.Host)), l.State, status, strconv.Itoa(l.Depth), strconv.Itoa(l.Attempts),
-		timeText(l.FetchedAt), timeText(l.NotBefore), tame(textOf(l.Cause)), tame(textOf(l.Reason)), strconv.Itoa(int(l.Partition)),
+		timeText(l.FetchedAt), timeText(l.NotBefore), tame(textOf(l.Cause)), tame(textOf(l.Reason)),
+		strconv.Itoa(int(l.Partition)),
 		timeText(l.ChangedAt), tame(textOf(l.Referrer))}
 }
 

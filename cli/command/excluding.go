@@ -8,8 +8,9 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Excluding are the flags of the verbs that read what a crawl has stored and can leave a part of it out,
-// such as a calendar that was crawled by mistake. They have the names and the patterns of the crawl's.
+// Excluding are the flags of the verbs that read what a crawl has stored and can leave a part of it
+// out, such as a calendar that was crawled by mistake. They have the names and the patterns of the
+// crawl's.
 type Excluding struct {
 	Exclude      []string `group:"scope" sep:"none" placeholder:"PATTERN" help:"Leave out captures of URLs that match, written as the crawl's --exclude; repeatable."`
 	ExcludeFiles []string `name:"exclude-file" group:"scope" sep:"none" placeholder:"FILE" help:"File with one --exclude pattern per line; repeatable."`

@@ -307,8 +307,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// member copies a record; one in a zstd frame, or without compression, becomes a gzip member. A record
-// whose payload is that of a URL that is left out gets it.
+// member copies a record; one in a zstd frame, or without compression, becomes a gzip member. A
+// record whose payload is that of a URL that is left out gets it.
 func (c *collection) member(ctx context.Context, e *archive.Entry, out io.Writer) error {
 	if x, ok := c.src.(excluding); ok && e.Revisit {
 		response, err := x.standAlone(ctx, e.Ref)

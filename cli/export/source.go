@@ -100,8 +100,8 @@ func (x excluding) WriteIndex(ctx context.Context, out io.Writer) error {
 	return readback.WriteWithout(ctx, out, x.source.WriteIndex, x.skip)
 }
 
-// standAlone returns the record at a place as a response with the payload that it refers to, when that
-// was stored with a URL which is left out; nil: it refers to something else.
+// standAlone returns the record at a place as a response with the payload that it refers to, when
+// that was stored with a URL which is left out; nil: it refers to something else.
 func (x excluding) standAlone(ctx context.Context, ref crawl.ArchiveRef) (*archive.Record, error) {
 	r, err := x.Record(ctx, ref)
 	if err != nil {

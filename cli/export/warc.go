@@ -19,7 +19,8 @@ type WARCVerb struct {
 
 // Help gives the examples of the verb and says what it writes.
 func (*WARCVerb) Help() string {
-	return command.Examples("crawlnode export warc --data-dir crawlnode-data/n1 --exclude '*/calendar/*' -o clean",
+	return command.Examples(
+		"crawlnode export warc --data-dir crawlnode-data/n1 --exclude '*/calendar/*' -o clean",
 		"crawlnode export warc --data-dir crawlnode-data/n1 --exclude-file traps.txt -o clean") + `
 
 The WARC files of data directories are written anew, under their names, with an

@@ -25,7 +25,8 @@ func (v *URLsVerb) textWriter(out io.Writer, header bool) func([]crawl.URLLine) 
 			if v.Referrer {
 				from = " REFERRER"
 			}
-			fmt.Fprintf(&b, "%-7s %6s %5s %-20s %-15s %s%s\n", "STATE", "STATUS", "DEPTH", at, "CAUSE", "URL", from)
+			fmt.Fprintf(&b, "%-7s %6s %5s %-20s %-15s %s%s\n", "STATE", "STATUS", "DEPTH", at,
+				"CAUSE", "URL", from)
 		}
 		for i := range lines {
 			v.writeText(&b, &lines[i])

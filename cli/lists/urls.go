@@ -29,7 +29,9 @@ type URLsVerb struct {
 
 // Help gives the examples of the verb and says what it lists.
 func (*URLsVerb) Help() string {
-	return command.Examples("crawlnode urls list --state failed", "crawlnode urls list --host docs.example.org -o csv > urls.csv", "crawlnode urls list --status 404 --data-dir crawlnode-data/n1 -o json",
+	return command.Examples(
+		"crawlnode urls list --state failed", "crawlnode urls list --host docs.example.org -o csv > urls.csv",
+		"crawlnode urls list --status 404 --data-dir crawlnode-data/n1 -o json",
 		"crawlnode urls list --state failed --referrer --data-dir crawlnode-data/n1",
 		"crawlnode urls list --changed --since 7d") + `
 
@@ -77,7 +79,8 @@ func (v *URLsVerb) Run(ctx context.Context, env *command.Env) int {
 			}
 		}
 		if read, left := n.Partitions(); err == nil && left > 0 {
-			env.Fail(0, "%d partitions were read; %d more are here only as copies and were left out: give the directories of the nodes that hold them, or --copies", read, left)
+			env.Fail(0, "%d partitions were read; %d more are here only as copies and were left out: "+
+				"give the directories of the nodes that hold them, or --copies", read, left)
 		}
 	}
 	if err = errors.Join(err, from.Close()); err != nil {

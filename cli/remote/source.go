@@ -63,7 +63,8 @@ func (o *Opened) ExitCode(err error) int {
 func (s *Source) Open(env *command.Env) (*Opened, int) {
 	if len(s.DataDir) == 0 {
 		if s.Copies {
-			return nil, env.Fail(command.ExitUsage, "--copies is about data directories: give --data-dir with it")
+			return nil, env.Fail(command.ExitUsage,
+				"--copies is about data directories: give --data-dir with it")
 		}
 		c, err := s.Dial(env)
 		if err != nil {
@@ -89,8 +90,10 @@ func (s *Source) Open(env *command.Env) (*Opened, int) {
 	return nil, env.Fail(FolderCode(err), "--data-dir: %v", err)
 }
 
-// Answer opens the source, lets ask use it until a signal comes, and turns an error into an exit code.
-func (s *Source) Answer(ctx context.Context, env *command.Env, ask func(context.Context, Answers) error) int {
+// Answer opens the source, lets ask use it until a signal comes, and turns an error into an exit
+// code.
+func (s *Source) Answer(ctx context.Context, env *command.Env,
+	ask func(context.Context, Answers) error) int {
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
 	o, code := s.Open(env)
@@ -119,12 +122,14 @@ func Running(cause error, dirs []string) (addr string, ok bool, err error) {
 			return client.Reachable(addr), true, nil
 		}
 	}
-	return "", true, fmt.Errorf("a node runs on %s: ask it with --addr", plaintext.Escape(strings.TrimSuffix(locked.Path(), "/")))
+	return "", true, fmt.Errorf("a node runs on %s: ask it with --addr",
+		plaintext.Escape(strings.TrimSuffix(locked.Path(), "/")))
 }
 
 // FolderCode is the exit code of a data directory that cannot be read.
 func FolderCode(err error) int {
-	if locked := (*datadir.LockedError)(nil); errors.As(err, &locked) || errors.Is(err, datadir.ErrUsage) {
+	locked := (*datadir.LockedError)(nil)
+	if errors.As(err, &locked) || errors.Is(err, datadir.ErrUsage) {
 		return command.ExitUsage
 	}
 	return command.ExitStorage

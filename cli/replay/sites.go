@@ -91,14 +91,16 @@ func (c *siteCounter) page(e *archive.Entry) {
 		s.pages++
 	}
 	// The page nearest to the top; without pages another content.
-	if better := isPage && !s.isPage; better || isPage == s.isPage && (s.start.URL == "" || shorter(e.URL, s.start.URL)) {
+	better := isPage && !s.isPage
+	if better || isPage == s.isPage && (s.start.URL == "" || shorter(e.URL, s.start.URL)) {
 		s.start, s.isPage = *e, isPage
 	}
 }
 
 // shorter reports whether a URL is nearer to the top of its site than another one.
 func shorter(a, b string) bool {
-	return cmp.Or(cmp.Compare(strings.Count(a, "?"), strings.Count(b, "?")), cmp.Compare(len(a), len(b)), strings.Compare(a, b)) < 0
+	return cmp.Or(cmp.Compare(strings.Count(a, "?"), strings.Count(b, "?")),
+		cmp.Compare(len(a), len(b)), strings.Compare(a, b)) < 0
 }
 
 // countSites reads the index of a source. Its memory grows with the sites, up to maxSites.
@@ -117,7 +119,8 @@ func countSites(ctx context.Context, src source, c *siteCounter) *sites {
 		s.list = append(s.list, found)
 	}
 	slices.SortFunc(s.list, func(a, b *site) int {
-		return cmp.Or(cmp.Compare(b.pages, a.pages), cmp.Compare(b.captures, a.captures), strings.Compare(a.host, b.host))
+		return cmp.Or(cmp.Compare(b.pages, a.pages), cmp.Compare(b.captures, a.captures),
+			strings.Compare(a.host, b.host))
 	})
 	return s
 }
@@ -156,13 +159,15 @@ func (s *server) frontPage() string {
 			if !p.At.IsZero() {
 				to = address(p.At, p.URL)
 			}
-			fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a>", html.EscapeString(to), html.EscapeString(cmp.Or(p.Title, p.URL)))
+			fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a>", html.EscapeString(to),
+				html.EscapeString(cmp.Or(p.Title, p.URL)))
 		}
 		b.WriteString("</ul>")
 	}
 	found := s.sites.Load()
 	if found == nil {
-		return b.String() + fmt.Sprintf("<p>The sites are being counted: %s captures so far. Load this page again.",
+		return b.String() + fmt.Sprintf("<p>The sites are being counted: %s captures so far. "+
+			"Load this page again.",
 			plaintext.Count(s.counting.read.Load()))
 	}
 	b.WriteString("<h2>Sites</h2>")
@@ -176,9 +181,11 @@ func (s *server) frontPage() string {
 	for _, f := range found.list[:min(len(found.list), shownSites)] {
 		host := html.EscapeString(f.host)
 		if f.start.URL != "" {
-			host = fmt.Sprintf("<a href=\"%s\">%s</a>", html.EscapeString(address(f.start.At, f.start.URL)), host)
+			host = fmt.Sprintf("<a href=\"%s\">%s</a>",
+				html.EscapeString(address(f.start.At, f.start.URL)), host)
 		}
-		fmt.Fprintf(&b, "<tr><td>%s<td>%s<td>%s<td>%s<td>%s", host, plaintext.Count(f.pages), plaintext.Count(f.captures),
+		fmt.Fprintf(&b, "<tr><td>%s<td>%s<td>%s<td>%s<td>%s", host, plaintext.Count(f.pages),
+			plaintext.Count(f.captures),
 			f.first.UTC().Format(time.DateTime), f.last.UTC().Format(time.DateTime))
 	}
 	b.WriteString("</table>")

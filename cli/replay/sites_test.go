@@ -111,8 +111,8 @@ func TestFrontPage(t *testing.T) {
 	}
 }
 
-// TestFrontPageOfMany names the sites with the most pages, says that there are more, and escapes what
-// strangers wrote.
+// TestFrontPageOfMany names the sites with the most pages, says that there are more, and escapes
+// what strangers wrote.
 func TestFrontPageOfMany(t *testing.T) {
 	t.Parallel()
 	s := newServer(nil, 0)
@@ -153,8 +153,8 @@ func (l listed) WriteIndex(_ context.Context, out io.Writer) error {
 	return err
 }
 
-// TestCountSites: a page counts once, whatever the number of its captures; what is no page counts as a
-// capture; a site begins with the page nearest to its top.
+// TestCountSites: a page counts once, whatever the number of its captures; what is no page counts
+// as a capture; a site begins with the page nearest to its top.
 func TestCountSites(t *testing.T) {
 	t.Parallel()
 	at := func(day int) time.Time { return time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC) }

@@ -29,7 +29,8 @@ type Verb struct {
 
 // Help gives the examples of the verb and says what it shows.
 func (*Verb) Help() string {
-	return command.Examples("crawlnode replay crawlnode-data/n1", "crawlnode replay crawl-00000.warc.gz crawl-00001.warc.gz", "crawlnode replay collection.wacz",
+	return command.Examples("crawlnode replay crawlnode-data/n1",
+		"crawlnode replay crawl-00000.warc.gz crawl-00001.warc.gz", "crawlnode replay collection.wacz",
 		"crawlnode replay --addr 127.0.0.1:27295") + `
 
 Pages as they were, from the archive alone: links, pictures and style sheets lead
@@ -47,7 +48,8 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 		return env.Fail(command.ExitUsage, "--listen: %s must be an address on loopback with a port, such as 127.0.0.1:27299: whoever can reach it reads the archive", v.Listen)
 	}
 	if len(v.Paths) > 0 && v.Addr != "" {
-		return env.Fail(command.ExitUsage, "name data directories, WARC or WACZ files, or a running node with --addr, not both")
+		return env.Fail(command.ExitUsage,
+			"name data directories, WARC or WACZ files, or a running node with --addr, not both")
 	}
 	skip, err := v.Excluded()
 	if err != nil {
@@ -95,7 +97,8 @@ func (v *Verb) serve(ctx context.Context, env *command.Env, show *server) error 
 		return fmt.Errorf("--listen: %w", err)
 	}
 	fmt.Fprintln(env.Stdout, plaintext.Escape("replay: http://"+l.Addr().String()+"/"))
-	srv := &http.Server{Handler: show, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	srv := &http.Server{Handler: show, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
+		WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
 	counting, enough := context.WithCancel(ctx)
 	var counted sync.WaitGroup
 	counted.Go(func() { show.count(counting) })

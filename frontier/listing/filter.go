@@ -113,8 +113,8 @@ func (f *Filter) wantsRecord(rec *crawl.Record) bool {
 	return f.wantsStatus(rec.Status) && (!f.broken || isBroken(rec))
 }
 
-// isBroken reports whether a link to the URL leads nowhere: the URL was given up, or its answer is an
-// error. Nothing links to a sitemap file that was guessed.
+// isBroken reports whether a link to the URL leads nowhere: the URL was given up, or its answer is
+// an error. Nothing links to a sitemap file that was guessed.
 func isBroken(rec *crawl.Record) bool {
 	switch {
 	case rec.Via == crawl.ViaSitemapFile:

@@ -266,7 +266,8 @@ func (s *Store) Refer(p crawl.Partition, rec *crawl.Record) error {
 }
 
 // HostInfo reads what is known of a host, as frontier.Frontier does.
-func (s *Store) HostInfo(p crawl.Partition, host crawl.Host) (info reader.HostInfo, ok bool, err error) {
+func (s *Store) HostInfo(p crawl.Partition, host crawl.Host) (
+	info reader.HostInfo, ok bool, err error) {
 	found, err := s.find(p)
 	if err != nil {
 		return info, false, err

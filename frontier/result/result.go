@@ -65,9 +65,9 @@ func Keep(old, rec *crawl.Record, o *crawl.Outcome, textStays bool) {
 	}
 }
 
-// Changed reports whether a visit found other content than the one before it, as people see it: a page
-// that is gone has changed once, and one that is there again has too. What an error says of a page is
-// nothing. verdict is the judge's; without one (nil) every byte of the payload counts.
+// Changed reports whether a visit found other content than the one before it, as people see it: a
+// page that is gone has changed once, and one that is there again has too. What an error says of a
+// page is nothing. verdict is the judge's; without one (nil) every byte of the payload counts.
 func Changed(old *crawl.Record, o *crawl.Outcome, verdict *recrawl.Verdict) bool {
 	if old.State == 0 {
 		return false

@@ -55,14 +55,16 @@ func Open(dir *datadir.Dir, first crawl.Settings) (*Store, error) {
 // directory. Of the Store's methods only Current and Close may be called.
 func OpenReadOnly(dataDir string) (*Store, error) {
 	if _, err := os.Stat(filepath.Join(dataDir, "crawl.json")); errors.Is(err, os.ErrNotExist) {
-		return nil, datadir.Usage(fmt.Errorf("%s has no settings of a crawl: its node has not begun", dataDir))
+		return nil, datadir.Usage(fmt.Errorf("%s has no settings of a crawl: its node has not begun",
+			dataDir))
 	}
 	return open(&Store{}, dataDir, crawl.Settings{}, func() (*scopeset.Set, error) {
 		return scopeset.OpenReadOnly(filepath.Join(dataDir, "scope"), os.TempDir())
 	})
 }
 
-func open(s *Store, path string, first crawl.Settings, entries func() (*scopeset.Set, error)) (*Store, error) {
+func open(s *Store, path string, first crawl.Settings,
+	entries func() (*scopeset.Set, error)) (*Store, error) {
 	doc := &Document{Settings: first, State: crawl.CrawlIdle}
 	b, err := os.ReadFile(filepath.Join(path, "crawl.json"))
 	switch {

@@ -1,6 +1,6 @@
 // Package ended answers the questions of a running node from the data directories of nodes that do
-// not run: one URL, one host, lists of URLs, the status, the nodes, the settings. The answers are the
-// documents of the API.
+// not run: one URL, one host, lists of URLs, the status, the nodes, the settings. The answers are
+// the documents of the API.
 //
 // URLs, hosts and the scope are package inspect's, over the stores on disk; the status is package
 // status's, from what the directories say of their nodes. What only a running node knows, rates,

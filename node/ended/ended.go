@@ -82,7 +82,8 @@ func (n *Node) add(dir string) error {
 		return datadir.Failed("read "+filepath.Join(dir, storage.FileName), err)
 	}
 	if m.State.View == nil {
-		return datadir.Usage(fmt.Errorf("the node of %s has never been in a cluster: nothing was crawled there", dir))
+		return datadir.Usage(fmt.Errorf("the node of %s has never been in a cluster: nothing was "+
+			"crawled there", dir))
 	}
 	if len(n.places) > 0 && n.places[0].members.Cluster.ID != m.Cluster.ID {
 		return datadir.Usage(fmt.Errorf("%s and %s are of two crawls: give the directories of one",
@@ -191,7 +192,8 @@ func (stores) Meta(p crawl.Partition) (frontier.Meta, bool) {
 	return frontier.Meta{Partition: p, State: frontier.Holder}, true
 }
 
-func (s stores) Host(p crawl.Partition, h crawl.Host) (crawl.HostState, [crawl.Bands]int64, bool, error) {
+func (s stores) Host(p crawl.Partition, h crawl.Host) (
+	crawl.HostState, [crawl.Bands]int64, bool, error) {
 	info, ok, err := s.HostInfo(p, h)
 	return info.State, info.Queued, ok, err
 }
@@ -220,9 +222,13 @@ func (nobody) Inspect(context.Context, crawl.Host) (s scheduler.HostSnapshot, ok
 	return s, false, nil
 }
 
-func (nobody) LastFailure(context.Context, crawl.Host) (*crawl.HostFailure, error) { return nil, nil }
+func (nobody) LastFailure(context.Context, crawl.Host) (*crawl.HostFailure, error) {
+	return nil, nil
+}
 
-func (nobody) Top(context.Context, string, int) ([]scheduler.TopHost, int, error) { return nil, 0, nil }
+func (nobody) Top(context.Context, string, int) ([]scheduler.TopHost, int, error) {
+	return nil, 0, nil
+}
 
 // cluster is the cluster as the directories know it.
 type cluster struct{ n *Node }

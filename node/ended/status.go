@@ -22,7 +22,8 @@ func (n *Node) Status(context.Context, bool) (*crawl.Status, error) {
 		}
 	}
 	picture := status.Picture{Now: time.Now(), Name: n.dirs(), Version: n.version, Joined: true,
-		Protocol: view.Cluster.Protocol, Cluster: view.Cluster.Name, View: view.Number, Doc: n.docs.Current().Doc,
+		Protocol: view.Cluster.Protocol, Cluster: view.Cluster.Name, View: view.Number,
+		Doc:   n.docs.Current().Doc,
 		Total: view.Cluster.Partitions, Factor: view.Cluster.Replication}
 	read, sums := n.store.Folders()
 	for i := range n.places {
@@ -34,13 +35,16 @@ func (n *Node) Status(context.Context, bool) (*crawl.Status, error) {
 		if err := files(p.dir, &b.Output); err != nil {
 			return nil, err
 		}
-		picture.Nodes = append(picture.Nodes, status.Node{Block: b, Heard: true, Counts: true, State: crawl.NodeStopped})
+		picture.Nodes = append(picture.Nodes, status.Node{
+			Block: b, Heard: true, Counts: true, State: crawl.NodeStopped,
+		})
 	}
 	s := status.Merge(picture)
 	for i := range s.Nodes {
 		s.Nodes[i].AgeSeconds = nil
 	}
-	s.Cluster.State, s.Cluster.Message = crawl.ClusterStopped, "no node runs: this is what the data directories have"
+	s.Cluster.State = crawl.ClusterStopped
+	s.Cluster.Message = "no node runs: this is what the data directories have"
 	s.Cluster.Health = crawl.Health{Level: crawl.HealthOK, Reasons: []crawl.HealthReason{}}
 	s.Ring.UnderReplicated, s.Ring.Repair = 0, crawl.RepairStatus{}
 	s.Ring.Served, _ = n.Partitions()
@@ -48,7 +52,8 @@ func (n *Node) Status(context.Context, bool) (*crawl.Status, error) {
 	s.Crawl.AllowedActions = []string{}
 	s.Bottleneck = crawl.BottleneckStatus{Cause: crawl.BottleneckNone, Message: "no node runs"}
 	if s.Crawl.State == crawl.CrawlRunning || s.Crawl.State == crawl.CrawlWaiting {
-		s.Crawl.Message = fmt.Sprintf("it goes on when a node is started with --data-dir %s", n.places[0].dir)
+		s.Crawl.Message = fmt.Sprintf("it goes on when a node is started with --data-dir %s",
+			n.places[0].dir)
 	}
 	return s, nil
 }

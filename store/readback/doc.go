@@ -9,12 +9,13 @@
 //	preferences   noindex in any header line, for all robots or for this one, in the page, or
 //	              as stored
 //
-// A Source finds captures: a running cluster (Cluster) or folders of WARC files (Folders). Open makes
-// folders of what a person names, data directories, folders and files, and indexes in temporary files
-// what has no usable index. A Scanner reads files in their order, for those who need no index.
-// Rewrite writes the files anew without some URLs. Passive is a page for a sandboxed frame: without what loads, runs, redirects or embeds.
+// A Source finds captures: a running cluster (Cluster) or folders of WARC files (Folders). Open
+// makes folders of what a person names, data directories, folders and files, and indexes in
+// temporary files what has no usable index. A Scanner reads files in their order, for those who
+// need no index. Rewrite writes the files anew without some URLs. Passive is a page for a sandboxed
+// frame: without what loads, runs, redirects or embeds.
 //
-// What a page sent is hostile: content is bounded by the limit that the caller gives, and Text leaves
-// out control characters. The package starts no goroutine, but for the merge and the filter of indexes,
-// which end before WriteIndex and WriteWithout return.
+// What a page sent is hostile: content is bounded by the limit that the caller gives, and Text
+// leaves out control characters. The package starts no goroutine, but for the merge and the filter
+// of indexes, which end before WriteIndex and WriteWithout return.
 package readback

@@ -32,14 +32,15 @@ type Archives struct {
 }
 
 // ErrNoFiles is inside the error of Open for a folder in which there is nothing to read.
-var ErrNoFiles = errors.New("it has no WARC files (.warc, .warc.gz, .warc.zst), no WACZ files (.wacz), " +
-	"and neither has a folder warc in it")
+var ErrNoFiles = errors.New("it has no WARC files (.warc, .warc.gz, .warc.zst), no WACZ files " +
+	"(.wacz), and neither has a folder warc in it")
 
-// Open opens data directories, folders of WARC and WACZ files, and such files for reading; nodes may be
-// writing them. The WARC files of a WACZ file are copied to a temporary folder. Files without a usable index, those that it does not name to their end, and files with
-// several records in a member get what they lack in a temporary folder: Close removes it. A file that
-// is damaged is read up to the damage, and named in Warnings. An error: a path cannot be read, or
-// nothing of what was named.
+// Open opens data directories, folders of WARC and WACZ files, and such files for reading; nodes
+// may be writing them. The WARC files of a WACZ file are copied to a temporary folder. Files
+// without a usable index, those that it does not name to their end, and files with several records
+// in a member get what they lack in a temporary folder: Close removes it. A file that is damaged is
+// read up to the damage, and named in Warnings. An error: a path cannot be read, or nothing of what
+// was named.
 func Open(paths ...string) (*Archives, error) {
 	a := &Archives{names: map[string]bool{}, blank: map[string]bool{}}
 	for _, path := range paths {
@@ -73,7 +74,8 @@ func (a *Archives) open(path string) error {
 	case !info.IsDir() && wacz.IsFile(path):
 		return a.collection(path)
 	case !info.IsDir() && !archive.IsFile(path):
-		return fmt.Errorf("%s is no WARC or WACZ file: its name must end in .warc, .warc.gz, .warc.zst or .wacz", path)
+		return fmt.Errorf("%s is no WARC or WACZ file: its name must end in .warc, .warc.gz, "+
+			".warc.zst or .wacz", path)
 	case !info.IsDir():
 		return a.overlay([]string{path}, nil, "")
 	}
@@ -184,8 +186,8 @@ func (a *Archives) note(files []string) {
 	}
 }
 
-// overlay makes a folder with links to WARC files, those of dir and the given ones; an index of each
-// of the given ones; and links to the indexes of dir.
+// overlay makes a folder with links to WARC files, those of dir and the given ones; an index of
+// each of the given ones; and links to the indexes of dir.
 func (a *Archives) overlay(files, indexes []string, dir string) error {
 	to, err := a.newFolder()
 	if err != nil {

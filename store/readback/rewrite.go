@@ -27,10 +27,11 @@ type Rewritten struct {
 	Completed int64 // of those that were copied, revisits that have become responses
 }
 
-// Rewrite writes the WARC files to a folder anew, with an index of each, without the records of some
-// URLs. All others are copied byte for byte, but for a revisit of a payload that was stored with such a
-// URL: it becomes a response that has the payload.
-func (a *Archives) Rewrite(ctx context.Context, to string, skip func(url string) bool) (Rewritten, error) {
+// Rewrite writes the WARC files to a folder anew, with an index of each, without the records of
+// some URLs. All others are copied byte for byte, but for a revisit of a payload that was stored
+// with such a URL: it becomes a response that has the payload.
+func (a *Archives) Rewrite(ctx context.Context, to string,
+	skip func(url string) bool) (Rewritten, error) {
 	w := rewriting{src: a, skip: skip, to: to, names: map[string]bool{}}
 	err := w.all(ctx, a.Folders)
 	return w.Rewritten, err
@@ -79,7 +80,8 @@ func (w *rewriting) file(ctx context.Context, path string) (err error) {
 		return err
 	}
 	buffered := bufio.NewWriterSize(out, 256<<10)
-	if err := errors.Join(w.records(ctx, path, in, buffered), buffered.Flush(), out.Sync(), out.Close()); err != nil {
+	err = errors.Join(w.records(ctx, path, in, buffered), buffered.Flush(), out.Sync(), out.Close())
+	if err != nil {
 		return err
 	}
 	index, err := os.OpenFile(indexOf(final), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
@@ -99,7 +101,8 @@ func indexOf(path string) string {
 
 // records copies the records that are kept. What stands before the first, the dictionary of a
 // compression, is copied too.
-func (w *rewriting) records(ctx context.Context, path string, in io.ReaderAt, out *bufio.Writer) error {
+func (w *rewriting) records(ctx context.Context, path string, in io.ReaderAt,
+	out *bufio.Writer) error {
 	first := true
 	_, err := archive.Scan(path, func(r archive.Record) error {
 		if ctx.Err() != nil {
@@ -143,10 +146,12 @@ func (w *rewriting) records(ctx context.Context, path string, in io.ReaderAt, ou
 	return err
 }
 
-// Completed returns a revisit of a payload that was stored with a URL which is left out as a response that
-// has the payload itself; nil: it refers to something else.
-func Completed(ctx context.Context, src Source, r *archive.Record, skip func(url string) bool) (*archive.Record, error) {
-	if r.Type != "revisit" || r.Status == http.StatusNotModified || r.RefersToURI == "" || !skip(r.RefersToURI) {
+// Completed returns a revisit of a payload that was stored with a URL which is left out as a
+// response that has the payload itself; nil: it refers to something else.
+func Completed(ctx context.Context, src Source, r *archive.Record,
+	skip func(url string) bool) (*archive.Record, error) {
+	if r.Type != "revisit" || r.Status == http.StatusNotModified || r.RefersToURI == "" ||
+		!skip(r.RefersToURI) {
 		return nil, nil
 	}
 	original, err := src.Payload(ctx, r)
@@ -154,7 +159,8 @@ func Completed(ctx context.Context, src Source, r *archive.Record, skip func(url
 		return nil, fmt.Errorf("%s: %w", r.TargetURI, err)
 	}
 	whole := *r
-	whole.Type, whole.Payload, whole.ContentType, whole.Truncated = "response", original.Payload, original.ContentType, original.Truncated
+	whole.Type, whole.Payload = "response", original.Payload
+	whole.ContentType, whole.Truncated = original.ContentType, original.Truncated
 	if len(whole.Head) == 0 {
 		whole.Head = original.Head
 	}
@@ -162,8 +168,10 @@ func Completed(ctx context.Context, src Source, r *archive.Record, skip func(url
 }
 
 // ofRevisits are the fields of a record that only a revisit has, and those that are written anew.
-var ofRevisits = []string{"Warc-Type", "Warc-Profile", "Warc-Refers-To", "Warc-Refers-To-Target-Uri", "Warc-Refers-To-Date",
-	"Warc-Identified-Payload-Type", "Warc-Block-Digest", "Warc-Truncated", "Content-Type", "Content-Length"}
+var ofRevisits = []string{"Warc-Type", "Warc-Profile", "Warc-Refers-To",
+	"Warc-Refers-To-Target-Uri", "Warc-Refers-To-Date",
+	"Warc-Identified-Payload-Type", "Warc-Block-Digest", "Warc-Truncated",
+	"Content-Type", "Content-Length"}
 
 // WriteResponse writes a response record and ends its member.
 func WriteResponse(out io.WriteCloser, r *archive.Record) error {
@@ -187,7 +195,8 @@ func WriteResponse(out io.WriteCloser, r *archive.Record) error {
 	if r.Truncated != "" {
 		fmt.Fprintf(&b, "WARC-Truncated: %s\r\n", r.Truncated)
 	}
-	fmt.Fprintf(&b, "Content-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n", len(r.Head)+len(r.Payload))
+	fmt.Fprintf(&b, "Content-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n",
+		len(r.Head)+len(r.Payload))
 	for _, part := range [][]byte{b.Bytes(), r.Head, r.Payload, []byte("\r\n\r\n")} {
 		if _, err := out.Write(part); err != nil {
 			return errors.Join(err, out.Close())
@@ -202,7 +211,8 @@ func compressed(path string, out io.Writer) io.WriteCloser {
 	case strings.HasSuffix(path, ".gz"):
 		return gzip.NewWriter(out)
 	case strings.HasSuffix(path, ".zst"):
-		if z, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1)); err == nil { // else: an option is wrong
+		// An error says that an option is wrong.
+		if z, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1)); err == nil {
 			return z
 		}
 	}

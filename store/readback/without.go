@@ -11,7 +11,8 @@ import (
 )
 
 // WriteWithout writes the lines of an index but those of some URLs. write writes all of them.
-func WriteWithout(ctx context.Context, out io.Writer, write func(context.Context, io.Writer) error, skip func(url string) bool) error {
+func WriteWithout(ctx context.Context, out io.Writer,
+	write func(context.Context, io.Writer) error, skip func(url string) bool) error {
 	var writer sync.WaitGroup
 	defer writer.Wait()
 	r, w := io.Pipe()

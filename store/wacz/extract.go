@@ -26,8 +26,8 @@ const (
 	// bytes more. WARC files are stored as they are; a few programs deflate them.
 	maxGrowth  = 16
 	freeGrowth = 64 << 20
-	// maxDescription bounds datapackage.json, maxPages what is read of the list of pages, and maxStarts
-	// the pages that are kept of it.
+	// maxDescription bounds datapackage.json, maxPages what is read of the list of pages, and
+	// maxStarts the pages that are kept of it.
 	maxDescription = 8 << 20
 	maxPages       = 8 << 20
 	maxStarts      = 20
@@ -46,8 +46,8 @@ type Contents struct {
 // IsFile reports whether a file has the name of a WACZ file.
 func IsFile(name string) bool { return strings.EqualFold(filepath.Ext(name), ".wacz") }
 
-// Extract writes the WARC files of a WACZ file, whatever program made it, to a folder. An index in it
-// is not read: what it says may be wrong. What is unpacked is bounded by the size of the file.
+// Extract writes the WARC files of a WACZ file, whatever program made it, to a folder. An index in
+// it is not read: what it says may be wrong. What is unpacked is bounded by the size of the file.
 func Extract(file, dir string) (*Contents, error) {
 	c, err := extract(file, dir)
 	if err != nil {
@@ -77,7 +77,8 @@ func extract(file, dir string) (*Contents, error) {
 	return &x.found, x.all(z)
 }
 
-// partsOf is how many parts the directory at the end of a ZIP file says that it has; 0: there is none.
+// partsOf is how many parts the directory at the end of a ZIP file says that it has; 0: there is
+// none.
 func partsOf(f io.ReaderAt, size int64) uint64 {
 	const end, end64, locator = "PK\x05\x06", "PK\x06\x06", "PK\x06\x07"
 	tail := make([]byte, min(size, 1<<16+22+20))
@@ -182,8 +183,8 @@ func readJSON(part *zip.File, into any) error {
 	return json.NewDecoder(io.LimitReader(r, maxDescription)).Decode(into)
 }
 
-// pages keeps the pages with which the crawl began. A list that cannot be read is left out: it is for
-// people only.
+// pages keeps the pages with which the crawl began. A list that cannot be read is left out: it is
+// for people only.
 func (x *extractor) pages(part *zip.File) {
 	r, err := part.Open()
 	if err != nil {
