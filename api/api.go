@@ -26,6 +26,9 @@ type Backend interface {
 	// not possible before ctx ends. After an error all seeds may be sent again, unless it wraps
 	// crawl.ErrRefused. Texts that are not URLs to crawl are part of the report, not an error.
 	AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error)
+	// RemoveSeeds takes URLs out of the queue that are not fetched yet. It returns when those that
+	// it reports as removed are durable, or with an error; then all may be sent again.
+	RemoveSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.RemovalReport, error)
 	// Ring reports which node has which partition, as far as this node knows.
 	Ring(ctx context.Context) (*crawl.RingReport, error)
 	// ExplainURL reports what the cluster knows of a URL and how the rules judge it. A depth that

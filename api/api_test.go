@@ -62,6 +62,13 @@ func (f *fakeNode) Status(_ context.Context, nodeOnly bool) (*crawl.Status, erro
 	return &st, f.err
 }
 
+func (f *fakeNode) RemoveSeeds(_ context.Context, seeds []crawl.Seed) (r crawl.RemovalReport, _ error) {
+	for _, s := range seeds {
+		r.Add(s.URL, crawl.RemovalDone)
+	}
+	return r, nil
+}
+
 func (f *fakeNode) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error) {
 	if f.hang {
 		<-ctx.Done()

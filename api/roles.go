@@ -36,6 +36,7 @@ var roles = map[string]crawl.Role{
 	"GET /api/v1/audit":                    crawl.RoleRead,
 
 	"POST /api/v1/seeds":        crawl.RoleOperate,
+	"POST /api/v1/seeds/remove": crawl.RoleOperate,
 	"POST /api/v1/crawl/pause":  crawl.RoleOperate,
 	"POST /api/v1/crawl/resume": crawl.RoleOperate,
 

@@ -63,6 +63,7 @@ var allowed = map[string]string{
 	"POST /control/theme":                  "roa",
 
 	"POST /api/v1/seeds":            "oa",
+	"POST /api/v1/seeds/remove":     "oa",
 	"POST /api/v1/crawl/pause":      "oa",
 	"POST /api/v1/crawl/resume":     "oa",
 	"POST /control/crawl":           "oa",

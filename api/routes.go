@@ -184,6 +184,9 @@ func orderRoutes() []route {
 	return []route{
 		{method: "POST", path: "/api/v1/seeds", id: "addSeeds", gives: "how many seeds were accepted; they are stored durably", summary: "Add seeds; the answer comes when they are stored durably. After 503 send them again.", serve: (*server).addSeeds,
 			takes: "the seeds, as JSON or one URL per line", body: seedsBody{}, lines: true, reply: crawl.SeedReport{}, errors: []int{bad, refused, tooLarge, busy}},
+		{method: "POST", path: "/api/v1/seeds/remove", id: "removeSeeds", gives: "what became of each URL; a removal is stored durably",
+			summary: "Remove URLs from the queue that are not fetched yet, whatever brought them there. After 503 send them again.", serve: (*server).removeSeeds,
+			takes: "the URLs, as JSON or one URL per line", body: seedsBody{}, lines: true, reply: crawl.RemovalReport{}, errors: []int{bad, refused, tooLarge, busy}},
 		{method: "GET", path: "/api/v1/crawl", id: "crawlSettings", gives: "state and settings", summary: "The crawl's state and settings.", serve: (*server).crawlConfig,
 			etag: true, reply: crawl.CrawlReport{}, errors: []int{busy}},
 		{method: "PUT", path: "/api/v1/crawl", id: "changeCrawl", gives: "the settings from now on", summary: "Change the named settings on all nodes while the crawl runs.", serve: (*server).changeCrawl,

@@ -26,10 +26,11 @@ const (
 
 var errTooManySeeds = fmt.Errorf("more than %d URLs: send them in several requests", MaxSeeds)
 
-func (s *server) addSeeds(w http.ResponseWriter, r *http.Request) {
+// readSeeds reads the URLs of a request; without ok it has answered.
+func readSeeds(w http.ResponseWriter, r *http.Request) (seeds []crawl.Seed, invalid []crawl.SeedError, ok bool) {
 	body, ok := readBody(w, r, MaxBodyBytes, "send the URLs in several requests")
 	if !ok {
-		return
+		return nil, nil, false
 	}
 	seeds, invalid, err := parseSeeds(r.Header.Get("Content-Type"), body)
 	if err != nil {
@@ -38,11 +39,42 @@ func (s *server) addSeeds(w http.ResponseWriter, r *http.Request) {
 			code = http.StatusRequestEntityTooLarge
 		}
 		writeProblem(w, code, plaintext.Escape(err.Error()))
+		return nil, nil, false
+	}
+	return seeds, invalid, true
+}
+
+// removeSeeds takes URLs out of the queue.
+func (s *server) removeSeeds(w http.ResponseWriter, r *http.Request) {
+	seeds, invalid, ok := readSeeds(w, r)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), seedsTimeout)
+	defer cancel()
+	report := crawl.RemovalReport{URLs: []crawl.Removal{}}
+	if len(seeds) > 0 {
+		crawl.NoteOf(ctx).Set("", crawl.SeedsRemoved(len(seeds), seeds[0].URL))
+		var err error
+		if report, err = s.backend.RemoveSeeds(ctx, seeds); err != nil {
+			s.fail(w, r, fmt.Errorf("not all URLs were removed, send them again: %w", err))
+			return
+		}
+	}
+	report.Invalid = append(orEmpty(report.Invalid), invalid...)
+	slices.SortStableFunc(report.Invalid, func(a, b crawl.SeedError) int { return a.Line - b.Line })
+	writeJSON(w, report)
+}
+
+func (s *server) addSeeds(w http.ResponseWriter, r *http.Request) {
+	seeds, invalid, ok := readSeeds(w, r)
+	if !ok {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), seedsTimeout)
 	defer cancel()
 	var report crawl.SeedReport
+	var err error
 	if len(seeds) > 0 {
 		s.noteSeeds(ctx, len(seeds), seeds[0].URL)
 		if report, err = s.backend.AddSeeds(ctx, seeds); err != nil {

@@ -175,6 +175,46 @@ func (fakeNode) AddSeeds(_ context.Context, seeds []crawl.Seed) (r crawl.SeedRep
 	return r, nil
 }
 
+func (fakeNode) RemoveSeeds(_ context.Context, seeds []crawl.Seed) (r crawl.RemovalReport, _ error) {
+	for _, s := range seeds {
+		switch state := strings.TrimSuffix(strings.TrimPrefix(s.URL, "http://"), "/"); state {
+		case crawl.RemovalDone, crawl.RemovalInFlight, crawl.RemovalTooLate, crawl.RemovalUnknown:
+			r.Add(s.URL, state)
+		default:
+			r.Invalid = append(r.Invalid, crawl.SeedError{Line: s.Line, Input: s.URL, Error: "no URL"})
+		}
+	}
+	return r, nil
+}
+
+// TestSeedsRemove: each URL is told, and which cluster and node have answered.
+func TestSeedsRemove(t *testing.T) {
+	t.Parallel()
+	addr := fakeAddr(t)
+	file := filepath.Join(t.TempDir(), "seeds.txt")
+	if err := os.WriteFile(file, []byte("http://removed/\nbad\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := "cluster default, node n1 at " + addr + "\n"
+	for _, tc := range []struct {
+		args, stdin string
+		code        int
+		out, errout string
+	}{
+		{"http://removed/ http://unknown/", "", command.ExitOK, "http://removed/: removed\nhttp://unknown/: is not known: nothing to remove\n" +
+			"seeds: 1 removed, 0 in flight, 0 done, 1 unknown, 0 invalid\n", at},
+		{"http://in_flight/", "", command.ExitOK, "http://in_flight/: is being fetched, and stays\n", at},
+		{"-", "http://done/\n", command.ExitOK, "http://done/: was fetched, given up or refused before, and stays\n", at},
+		{"-f " + file, "", command.ExitOK, "seeds: 1 removed, 0 in flight, 0 done, 0 unknown, 1 invalid\n", file + `:2: "bad": no URL`},
+		{"bad", "", command.ExitUsage, "0 unknown, 1 invalid\n", `seed: "bad": no URL`},
+		{"", "", command.ExitUsage, "", "no URL was given"},
+	} {
+		args := append([]string{"seeds", "remove", "--addr", addr}, strings.Fields(tc.args)...)
+		run(t, tc.stdin, args...).want(t, tc.code, tc.out, tc.errout)
+	}
+	run(t, "", "seeds", "add", "http://a/", "--addr", addr).want(t, command.ExitOK, "seeds: 1 accepted", at)
+}
+
 func fakeAddr(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(api.New(fakeNode{}, api.Options{}))

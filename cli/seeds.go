@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"crawlnode/api/client"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/cli/seedlist"
 	"crawlnode/crawl"
@@ -60,9 +62,99 @@ func addReport(total *crawl.SeedReport, r crawl.SeedReport) {
 	total.Invalid = append(total.Invalid, r.Invalid...)
 }
 
+// readURLs reads the URLs of the arguments, of which - is standard input, and of files.
+func readURLs(ctx context.Context, env *Env, args, files []string) ([]seedlist.Entry, int) {
+	var urls []string
+	for _, url := range args {
+		if url == "-" {
+			files = append(files, url)
+			continue
+		}
+		urls = append(urls, url)
+	}
+	seeds, err := seedlist.ReadUnless(ctx.Done(), env, urls, files)
+	if err != nil {
+		return nil, env.Fail(seedlist.ExitCode(err), "--file: %v", err)
+	}
+	if len(seeds) == 0 && len(files) == 0 {
+		return nil, env.Fail(command.ExitUsage, "no URL was given: name some, or a file with -f FILE")
+	}
+	seedlist.GuessSchemes(seeds)
+	return seeds, command.ExitOK
+}
+
+// where says which cluster and node have answered: a person may have several. It is no part of the
+// result, and one that is not known is not worth an error.
+func where(ctx context.Context, env *Env, c *client.Client) {
+	st, err := c.Status(ctx, false)
+	if err != nil {
+		return
+	}
+	fmt.Fprintf(env.Stderr, "cluster %s, node %s at %s\n", plaintext.Escape(st.Cluster.Name),
+		plaintext.Escape(st.ServedBy), plaintext.Escape(c.Address()))
+}
+
+// seedsRemoveVerb takes URLs out of the queue.
+type seedsRemoveVerb struct {
+	remote `embed:""`
+	URLs   []string `arg:"" optional:"" name:"url" help:"URLs; - reads them from standard input, one a line."`
+	File   []string `short:"f" group:"scope" sep:"none" placeholder:"FILE" help:"File with one URL a line; repeatable."`
+}
+
+// Help gives the examples of the verb.
+func (*seedsRemoveVerb) Help() string {
+	return command.Examples(
+		"crawlnode seeds remove https://wrong.example.org/ --addr 127.0.0.1:27305",
+		"crawlnode seeds remove -f seeds.txt",
+	) + `
+
+Any queued URL can be removed, whether it was a seed or a link. What is fetched
+already, or is being fetched, stays. A removed URL is not queued again by links;
+seeds add brings it back.`
+}
+
+// removalWords are what the states of removals say to a person.
+var removalWords = map[string]string{
+	crawl.RemovalDone:     "removed",
+	crawl.RemovalInFlight: "is being fetched, and stays",
+	crawl.RemovalTooLate:  "was fetched, given up or refused before, and stays",
+	crawl.RemovalUnknown:  "is not known: nothing to remove",
+}
+
+// Run asks for the removal, and says of each URL what became of it.
+func (v *seedsRemoveVerb) Run(ctx context.Context, env *Env) int {
+	ctx, cancel := env.UntilSignal(ctx)
+	defer cancel()
+	seeds, code := readURLs(ctx, env, v.URLs, v.File)
+	if code != command.ExitOK {
+		return code
+	}
+	c, err := v.dial(env)
+	if err != nil {
+		return env.Fail(exitCode(err), "%v", err)
+	}
+	defer c.Close()
+	report, err := c.RemoveSeeds(ctx, seedlist.Plain(seeds))
+	seedlist.Complain(env, seeds, report.Invalid)
+	for _, u := range report.URLs {
+		fmt.Fprintf(env.Stdout, "%s: %s\n", plaintext.Escape(u.URL), removalWords[u.State])
+	}
+	if err != nil {
+		return env.Fail(answerCode(err), "%v", err)
+	}
+	where(ctx, env, c)
+	fmt.Fprintf(env.Stdout, "seeds: %d removed, %d in flight, %d done, %d unknown, %d invalid\n",
+		report.Removed, report.InFlight, report.Done, report.Unknown, len(report.Invalid))
+	if len(report.Invalid) > 0 && len(report.URLs) == 0 {
+		return command.ExitUsage
+	}
+	return command.ExitOK
+}
+
 // seedsVerbs are the verbs about seeds.
 type seedsVerbs struct {
-	Add seedsAddVerb `cmd:"" help:"Add URLs; answers when they are stored safely."`
+	Add    seedsAddVerb    `cmd:"" help:"Add URLs; answers when they are stored safely."`
+	Remove seedsRemoveVerb `cmd:"" help:"Remove URLs from the queue that are not fetched yet."`
 }
 
 // Help gives the examples of the verbs.
@@ -88,23 +180,10 @@ func (*seedsAddVerb) Help() string {
 func (v *seedsAddVerb) Run(ctx context.Context, env *Env) int {
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
-	var urls []string
-	files := v.File
-	for _, url := range v.URLs {
-		if url == "-" {
-			files = append(files, url)
-			continue
-		}
-		urls = append(urls, url)
+	seeds, code := readURLs(ctx, env, v.URLs, v.File)
+	if code != command.ExitOK {
+		return code
 	}
-	seeds, err := seedlist.ReadUnless(ctx.Done(), env, urls, files)
-	if err != nil {
-		return env.Fail(seedlist.ExitCode(err), "--file: %v", err)
-	}
-	if len(seeds) == 0 && len(files) == 0 {
-		return env.Fail(command.ExitUsage, "no URL was given: name some, or a file with -f FILE")
-	}
-	seedlist.GuessSchemes(seeds)
 	for i := range seeds {
 		seeds[i].Priority, seeds[i].Again = v.Priority, v.Again
 	}
@@ -118,6 +197,7 @@ func (v *seedsAddVerb) Run(ctx context.Context, env *Env) int {
 	if err != nil {
 		return env.Fail(answerCode(err), "%v", err)
 	}
+	where(ctx, env, c)
 	line := fmt.Sprintf("seeds: %d accepted, %d duplicate, %d invalid", report.Accepted, report.Duplicates, len(report.Invalid))
 	if report.OutOfScope > 0 {
 		line += fmt.Sprintf(", %d out of scope", report.OutOfScope)

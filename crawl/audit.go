@@ -46,6 +46,9 @@ func (n *ChangeNote) Set(before, asked string) {
 	n.Old, n.New = cut(before), cut(asked)
 }
 
+// SeedsRemoved is what the audit says of URLs that were to be removed from the queue.
+func SeedsRemoved(count int, first string) string { return "removed of " + SeedsAdded(count, first) }
+
 // SeedsAdded is what the audit says of seeds, however they come: how many, and the first.
 func SeedsAdded(count int, first string) string {
 	if len(first) > maxSeedNoted {

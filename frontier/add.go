@@ -255,7 +255,8 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 		if found.rec.State == crawl.Queued && t.Depth < found.rec.Depth {
 			pg.lowerDepth(t, c.fp, &found)
 		}
-		again := t.Again || t.CookieCheck && redirected(&found.rec.Record)
+		again := t.Again || t.CookieCheck && redirected(&found.rec.Record) ||
+			t.Via.Named() && removedByHand(&found.rec.Record)
 		if !again || found.rec.State == crawl.Queued {
 			pg.claim(t, c.fp.Probe(found.probe), &found)
 			return Known

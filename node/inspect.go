@@ -1,23 +1,62 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"io"
 
 	"crawlnode/crawl"
 	"crawlnode/node/inspect"
+	"crawlnode/node/links"
 	"crawlnode/node/transfer"
 	"crawlnode/peer"
 	"crawlnode/ring"
 	"crawlnode/scheduler"
+	"crawlnode/web/urlnorm"
 )
 
 // This file fits package inspect to the rest of the node, and to its callers.
 
 func (n *Node) openInspector() {
 	n.inspector = inspect.New(inspect.Options{Self: n.id, Documents: n.doc, Store: n.front, Dispatcher: hostsInMemory{n}, Archive: n.outputs.Archive(), Away: n.outputs.Away,
-		Cluster: inspectedCluster{n}, Peers: inspectedPeers{n}, Links: n.ranking.Links, Audit: n.audit.Newest, Partitions: n.ownPartitions})
+		Cluster: inspectedCluster{n}, Peers: inspectedPeers{n}, Links: n.ranking.Links, Audit: n.audit.Newest, Partitions: n.ownPartitions, Withdraw: n.withdraw, Copied: n.router.Copied})
 	n.Questions = n.inspector.Questions(n.readyNow, n.listedNow)
+}
+
+// withdraw takes a URL out of the dispatcher's memory.
+func (n *Node) withdraw(ctx context.Context, host crawl.Host, url string) (underWay bool, err error) {
+	e := n.engine.Load()
+	if e == nil {
+		return false, errNotJoined
+	}
+	return e.dispatcher.Withdraw(ctx, host, url)
+}
+
+// RemoveSeeds takes URLs out of the queue that are not fetched yet. It returns when those that are
+// reported as removed are durable.
+func (n *Node) RemoveSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.RemovalReport, error) {
+	report := crawl.RemovalReport{URLs: []crawl.Removal{}, Invalid: []crawl.SeedError{}}
+	if err := n.readyNow(); err != nil {
+		return report, err
+	}
+	var urls []urlnorm.URL
+	for i, s := range seeds {
+		u, err := links.ParseSeed(s.URL)
+		if err != nil {
+			report.Invalid = append(report.Invalid,
+				crawl.SeedError{Line: cmp.Or(s.Line, i+1), Input: s.URL, Error: err.Error()})
+			continue
+		}
+		urls = append(urls, n.doc.Current().Pipeline.Normalize.Apply(u))
+	}
+	states, err := n.inspector.RemoveURLs(ctx, urls)
+	if err != nil {
+		return report, err
+	}
+	for i, u := range urls {
+		report.Add(u.String(), states[i])
+	}
+	return report, nil
 }
 
 // listedNow says why this node cannot compare tables: no view lists it.

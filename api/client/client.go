@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -167,6 +168,36 @@ func (c *Client) RotateKey(ctx context.Context, key string) (report crawl.Rotati
 // Metrics returns the Prometheus exposition as text.
 func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
 	return c.do(ctx, http.MethodGet, "/metrics", nil)
+}
+
+// Address is the one of the node, for messages.
+func (c *Client) Address() string { return c.addr }
+
+// RemoveSeeds asks the cluster to take URLs out of the queue, in requests of at most 1,000. After an
+// error the report holds what was answered before it; sending all again is harmless.
+func (c *Client) RemoveSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.RemovalReport, error) {
+	const batch = 1000
+	var total crawl.RemovalReport
+	for part := range slices.Chunk(seeds, batch) {
+		body, err := json.Marshal(map[string]any{"urls": part})
+		if err != nil {
+			return total, fmt.Errorf("writing the URLs as JSON: %w", err)
+		}
+		var report crawl.RemovalReport
+		if err := c.call(ctx, http.MethodPost, "/api/v1/seeds/remove", body, &report); err != nil {
+			return total, err
+		}
+		for _, u := range report.URLs {
+			total.Add(u.URL, u.State)
+		}
+		for _, bad := range report.Invalid {
+			if i := bad.Line - 1; i >= 0 && i < len(part) && part[i].Line > 0 {
+				bad.Line = part[i].Line
+			}
+			total.Invalid = append(total.Invalid, bad)
+		}
+	}
+	return total, nil
 }
 
 // AddSeeds sends seeds to the cluster, in requests of at most 1,000. The lines of the report are

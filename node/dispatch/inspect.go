@@ -26,6 +26,18 @@ func (d *Dispatcher) Inspect(ctx context.Context, host crawl.Host) (s scheduler.
 	return got.s, got.ok, nil
 }
 
+// Withdraw takes a URL out of memory that is to leave its host's queue: scheduler.Core.Withdraw. It
+// waits like Inspect.
+func (d *Dispatcher) Withdraw(ctx context.Context, host crawl.Host, url string) (underWay bool, err error) {
+	answer := make(chan bool, 1)
+	if err := d.call(ctx, func(now time.Time) {
+		answer <- d.loop.core.Withdraw(now, host, url)
+	}); err != nil {
+		return false, err
+	}
+	return <-answer, nil
+}
+
 // SilentKeepers is what Turns.Silent says.
 func (d *Dispatcher) SilentKeepers(patience time.Duration) (addresses int, longest time.Duration) {
 	if d.o.Turns == nil {

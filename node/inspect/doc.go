@@ -16,6 +16,7 @@
 //	hosts.go      the first hosts of all that are in memory
 //	list.go       pages of a list of URLs
 //	ring.go       every partition: what the table says and what members have
+//	remove.go     takes queued URLs out of their queues, the only thing here that changes something
 //	audit.go      the newest changes requested on the members
 //	export.go     records and indexes of archives
 //

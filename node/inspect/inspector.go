@@ -38,6 +38,12 @@ type Options struct {
 	// Links says what links say of a URL of a partition that this node holds; nil: it is not
 	// measured.
 	Links func(crawl.Partition, urlnorm.URL) (*crawl.LinksReport, error)
+	// Withdraw takes a URL out of the dispatcher's memory, and reports whether a visit of it is under
+	// way; then it changes nothing. Nil: no URL can be removed.
+	Withdraw func(ctx context.Context, host crawl.Host, url string) (underWay bool, err error)
+	// Copied notes the tenures of partitions before a change of them. What it returns waits for the
+	// replicas: links.Router.Copied.
+	Copied func([]crawl.Partition) func(context.Context) func(crawl.Partition) bool
 	// Partitions describes the partitions that this node holds, has released, or should hold.
 	Partitions func(ctx context.Context) ([]crawl.PartitionReport, error)
 }
@@ -50,6 +56,7 @@ type Store interface {
 	Host(crawl.Partition, crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error)
 	HostInfo(crawl.Partition, crawl.Host) (info frontier.HostInfo, ok bool, err error)
 	SuspiciousPerHost() int64
+	Remove(ctx context.Context, p crawl.Partition, u urlnorm.URL) (was crawl.RecordState, err error)
 	List(ctx context.Context, p crawl.Partition, wanted *listing.Filter, after listing.Position, b listing.Budget) (listing.Page, error)
 	Totals() crawl.Counters
 }
@@ -119,6 +126,8 @@ type question struct {
 	// Top, if not empty, asks for the first of all hosts that the member has in memory, in that
 	// order (crawl.SortQueued...).
 	Top string `json:"top,omitempty"`
+	// Remove asks to take the URL out of its queue.
+	Remove bool `json:"remove,omitempty"`
 	// List, if not nil, asks for URLs that the member holds.
 	List *listQuestion `json:"list,omitempty"`
 }
@@ -135,6 +144,8 @@ type answer struct {
 	Spent bool `json:"spent,omitempty"`
 	// Top is the answer to question.Top.
 	Top *topHosts `json:"top,omitempty"`
+	// Removal is the answer to question.Remove: crawl.RemovalDone...
+	Removal string `json:"removal,omitempty"`
 	// List is the answer to question.List.
 	List *listAnswer `json:"list,omitempty"`
 }
@@ -258,6 +269,13 @@ func (i *Inspector) answer(ctx context.Context, q question) (answer, error) {
 	p := ring.PartitionOf(host, i.o.Cluster.Partitions())
 	if !i.holds(p) {
 		return answer{}, errNotHeld
+	}
+	if q.Remove {
+		u, err := urlnorm.ParseStored(q.URL)
+		if err != nil {
+			return answer{}, fmt.Errorf("%w: %.200q", ErrBadQuestion, q.URL)
+		}
+		return i.removal(ctx, p, u)
 	}
 	info, known, err := i.o.Store.HostInfo(p, host)
 	if err != nil {

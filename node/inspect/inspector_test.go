@@ -82,6 +82,10 @@ func (n *fakeNode) HostInfo(_ crawl.Partition, host crawl.Host) (frontier.HostIn
 	return frontier.HostInfo{Queued: [crawl.Bands]int64{n.queued}}, host == n.host, nil
 }
 
+func (n *fakeNode) Remove(context.Context, crawl.Partition, urlnorm.URL) (crawl.RecordState, error) {
+	return 0, nil
+}
+
 func (n *fakeNode) SuspiciousPerHost() int64 { return 100 }
 
 func (n *fakeNode) Totals() crawl.Counters { return crawl.Counters{Hosts: 3} }
