@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
-	bigendian "encoding/binary"
 	"flag"
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -23,127 +21,13 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
+	"crawlnode/integration/heldcalls"
 )
 
 var (
 	attackMiB    = flag.Int("attack", 64, "what the pages of TestWhatStrangersCost unpack to, in MiB; the attack that it is made after has 1024")
 	attackBinary = flag.String("attackbinary", "", "the program that TestWhatStrangersCost attacks; it then only tells what each attack costs")
 )
-
-// callHolder is a client that opens calls and sends all but the end of a message on each.
-type callHolder struct {
-	conn   net.Conn
-	framer *http2.Framer
-	ended  atomic.Int64 // calls that the server has ended
-	failed chan error
-}
-
-// holdCalls opens calls of a method on a connection. size is that of each message.
-func holdCalls(addr, method string, calls, size int) (*callHolder, error) {
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	h := &callHolder{conn: conn, framer: http2.NewFramer(conn, conn), failed: make(chan error, 1)}
-	if _, err := conn.Write([]byte(http2.ClientPreface)); err != nil {
-		return nil, err
-	}
-	if err := h.framer.WriteSettings(); err != nil {
-		return nil, err
-	}
-	var head bytes.Buffer
-	coder := hpack.NewEncoder(&head)
-	message := bigendian.BigEndian.AppendUint32([]byte{0}, uint32(size))
-	message = append(message, make([]byte, 16<<10-len(message))...)
-	left, window := map[uint32]int{}, map[uint32]int{}
-	all := 65535
-	for i := range calls {
-		head.Reset()
-		for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", method}, {":authority", "x"}, {"content-type", "application/grpc"}, {"te", "trailers"}} {
-			if err := coder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
-				return nil, err
-			}
-		}
-		id := uint32(2*i + 1)
-		if err := h.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: head.Bytes(), EndHeaders: true}); err != nil {
-			return nil, err
-		}
-		left[id], window[id] = size-100, 64<<10-1
-	}
-	go func() { // sends as the windows allow, and ends with the connection
-		begun := map[uint32]bool{}
-		send := func(id uint32) error {
-			for n := min(left[id], window[id], all, len(message)); n > 0; n = min(left[id], window[id], all, len(message)) {
-				part := make([]byte, n)
-				if !begun[id] {
-					copy(part, message[:5])
-					begun[id] = true
-				}
-				left[id], window[id], all = left[id]-n, window[id]-n, all-n
-				if err := h.framer.WriteData(id, false, part); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		for id := range left {
-			if err := send(id); err != nil {
-				h.failed <- err
-				return
-			}
-		}
-		for {
-			f, err := h.framer.ReadFrame()
-			if err != nil {
-				h.failed <- err
-				return
-			}
-			switch f := f.(type) {
-			case *http2.SettingsFrame:
-				if size, ok := f.Value(http2.SettingInitialWindowSize); ok {
-					for id := range window {
-						window[id] += int(size) - 65535
-					}
-				}
-				if !f.IsAck() {
-					err = h.framer.WriteSettingsAck()
-				}
-			case *http2.PingFrame:
-				if !f.IsAck() {
-					err = h.framer.WritePing(true, f.Data)
-				}
-			case *http2.WindowUpdateFrame:
-				if f.StreamID == 0 {
-					all += int(f.Increment)
-				} else if _, ok := window[f.StreamID]; ok {
-					window[f.StreamID] += int(f.Increment)
-				}
-			case *http2.HeadersFrame:
-				if _, ok := left[f.StreamID]; ok && f.StreamEnded() {
-					delete(left, f.StreamID)
-					h.ended.Add(1)
-				}
-			case *http2.RSTStreamFrame:
-				if _, ok := left[f.StreamID]; ok {
-					delete(left, f.StreamID)
-					h.ended.Add(1)
-				}
-			}
-			for id := range left {
-				if err == nil {
-					err = send(id)
-				}
-			}
-			if err != nil {
-				h.failed <- err
-				return
-			}
-		}
-	}()
-	return h, nil
-}
 
 // bombSite serves pages that unpack to so many MiB, and counts nothing.
 func bombSite(t *testing.T, mib int) string {
@@ -272,9 +156,9 @@ func TestWhatStrangersCost(t *testing.T) {
 	}
 
 	begun = peakMemory(pid)
-	var holders []*callHolder
+	var holders []*heldcalls.Client
 	for range 6 {
-		h, err := holdCalls(frontier, "/urlfrontier.URLFrontier/GetStats", 64, 4*mib)
+		h, err := heldcalls.Open(frontier, "/urlfrontier.URLFrontier/GetStats", 64, 4*mib)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,8 +168,7 @@ func TestWhatStrangersCost(t *testing.T) {
 	alive("calls whose messages do not end")
 	check("row 51, 384 calls of 4 MiB without their end: the node's peak", peakMemory(pid), begun+64*mib)
 	for _, h := range holders {
-		_ = h.conn.Close()
-		<-h.failed
+		h.Close()
 	}
 	c.stop()
 

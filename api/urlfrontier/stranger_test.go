@@ -1,19 +1,14 @@
 package urlfrontier
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"net"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -22,120 +17,8 @@ import (
 
 	"crawlnode/api/urlfrontier/wire"
 	"crawlnode/crawl"
+	"crawlnode/integration/heldcalls"
 )
-
-// holder is a client that opens calls and sends all but the end of a message on each.
-type holder struct {
-	conn   net.Conn
-	framer *http2.Framer
-	ended  atomic.Int64 // calls that the server has ended
-	failed chan error
-}
-
-// hold opens calls of a method on a connection. size is that of each message.
-func hold(addr, method string, calls, size int) (*holder, error) {
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	h := &holder{conn: conn, framer: http2.NewFramer(conn, conn), failed: make(chan error, 1)}
-	if _, err := conn.Write([]byte(http2.ClientPreface)); err != nil {
-		return nil, err
-	}
-	if err := h.framer.WriteSettings(); err != nil {
-		return nil, err
-	}
-	var head bytes.Buffer
-	coder := hpack.NewEncoder(&head)
-	message := binary.BigEndian.AppendUint32([]byte{0}, uint32(size))
-	message = append(message, make([]byte, 16<<10-len(message))...)
-	left, window := map[uint32]int{}, map[uint32]int{}
-	all := 65535
-	for i := range calls {
-		head.Reset()
-		for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", method}, {":authority", "x"}, {"content-type", "application/grpc"}, {"te", "trailers"}} {
-			if err := coder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
-				return nil, err
-			}
-		}
-		id := uint32(2*i + 1)
-		if err := h.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: head.Bytes(), EndHeaders: true}); err != nil {
-			return nil, err
-		}
-		left[id], window[id] = size-100, 64<<10-1
-	}
-	go func() { // sends as the windows allow, and ends with the connection
-		begun := map[uint32]bool{}
-		send := func(id uint32) error {
-			for n := min(left[id], window[id], all, len(message)); n > 0; n = min(left[id], window[id], all, len(message)) {
-				part := make([]byte, n)
-				if !begun[id] {
-					copy(part, message[:5])
-					begun[id] = true
-				}
-				left[id], window[id], all = left[id]-n, window[id]-n, all-n
-				if err := h.framer.WriteData(id, false, part); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		for id := range left {
-			if err := send(id); err != nil {
-				h.failed <- err
-				return
-			}
-		}
-		for {
-			f, err := h.framer.ReadFrame()
-			if err != nil {
-				h.failed <- err
-				return
-			}
-			switch f := f.(type) {
-			case *http2.SettingsFrame:
-				if size, ok := f.Value(http2.SettingInitialWindowSize); ok {
-					for id := range window {
-						window[id] += int(size) - 65535
-					}
-				}
-				if !f.IsAck() {
-					err = h.framer.WriteSettingsAck()
-				}
-			case *http2.PingFrame:
-				if !f.IsAck() {
-					err = h.framer.WritePing(true, f.Data)
-				}
-			case *http2.WindowUpdateFrame:
-				if f.StreamID == 0 {
-					all += int(f.Increment)
-				} else if _, ok := window[f.StreamID]; ok {
-					window[f.StreamID] += int(f.Increment)
-				}
-			case *http2.HeadersFrame:
-				if _, ok := left[f.StreamID]; ok && f.StreamEnded() {
-					delete(left, f.StreamID)
-					h.ended.Add(1)
-				}
-			case *http2.RSTStreamFrame:
-				if _, ok := left[f.StreamID]; ok {
-					delete(left, f.StreamID)
-					h.ended.Add(1)
-				}
-			}
-			for id := range left {
-				if err == nil {
-					err = send(id)
-				}
-			}
-			if err != nil {
-				h.failed <- err
-				return
-			}
-		}
-	}()
-	return h, nil
-}
 
 // serveAt starts a server and returns its address.
 func serveAt(t *testing.T, b Backend, o Options) string {
@@ -183,9 +66,9 @@ func TestStrangersMessagesAreNotKept(t *testing.T) { //nolint:paralleltest // me
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		var holders []*holder
+		var holders []*heldcalls.Client
 		for range conns {
-			h, err := hold(addr, c.method, calls, c.size)
+			h, err := heldcalls.Open(addr, c.method, calls, c.size)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +78,7 @@ func TestStrangersMessagesAreNotKept(t *testing.T) { //nolint:paralleltest // me
 		for deadline := time.Now().Add(5 * time.Second); ended < conns*calls-c.open && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 			ended = 0
 			for _, h := range holders {
-				ended += h.ended.Load()
+				ended += h.Ended()
 			}
 		}
 		runtime.GC()
@@ -207,8 +90,7 @@ func TestStrangersMessagesAreNotKept(t *testing.T) { //nolint:paralleltest // me
 			t.Errorf("%s: %d bytes are kept", c.what, kept)
 		}
 		for _, h := range holders {
-			_ = h.conn.Close()
-			<-h.failed
+			h.Close()
 		}
 	}
 }
@@ -218,11 +100,11 @@ func TestStrangersMessagesAreNotKept(t *testing.T) { //nolint:paralleltest // me
 func TestUnaryCallsEnd(t *testing.T) {
 	t.Parallel()
 	addr := serveAt(t, &node{}, Options{})
-	h, err := hold(addr, wire.URLFrontier_GetStats_FullMethodName, maxUnary, maxMessageBytes)
+	h, err := heldcalls.Open(addr, wire.URLFrontier_GetStats_FullMethodName, maxUnary, maxMessageBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.conn.Close()
+	defer h.Close()
 	c := dialTo(t, addr)
 	for { // until the calls have begun
 		if _, err := c.GetStats(t.Context(), &wire.QueueWithinCrawlParams{}); status.Code(err) == codes.ResourceExhausted {
