@@ -356,7 +356,7 @@ var table = []rule{
 		"it decides when the crawl ends and who may fetch its last pages; how others are reached, and what ends the process, is node's",
 	},
 	{
-		[]string{"node/ended"}, []string{"config", "crawl", "frontier", "frontier/listing", "frontier/offline", "membership/storage", "node/crawldoc", "node/datadir", "node/inspect", "node/status", "ring", "scheduler", "store/archive"},
+		[]string{"node/ended"}, []string{"config", "crawl", "frontier", "frontier/listing", "frontier/offline", "membership/storage", "node/crawldoc", "node/datadir", "node/inspect", "node/status", "ring", "scheduler", "store/archive", "web/urlnorm"},
 		"it answers from what nodes have left, by the rules of those that run, and changes nothing",
 	},
 	{

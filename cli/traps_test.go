@@ -114,10 +114,15 @@ func TestATrapIsToldWhileItHappens(t *testing.T) {
 			address = m[1]
 		}
 	}
-	rest := make(chan struct{})
+	rest, told := make(chan struct{}), make(chan struct{})
 	go func() { // a pipe that nobody reads would stop the crawl
-		_, _ = io.Copy(io.Discard, written)
-		close(rest)
+		defer close(rest)
+		tell := sync.OnceFunc(func() { close(told) })
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), "makes pages without end: ") {
+				tell()
+			}
+		}
 	}()
 	event := nextEvent(ctx, t, address, crawl.EventTrap)
 	pattern := site.URL + "/calendar?month=*"
@@ -148,6 +153,11 @@ func TestATrapIsToldWhileItHappens(t *testing.T) {
 	args, ok := strings.CutPrefix(command, "crawlnode ")
 	if !ok {
 		t.Fatalf("the event has no command: %v", event.Fields)
+	}
+	select {
+	case <-told:
+	case <-ctx.Done():
+		t.Fatal("the crawl does not name the trap")
 	}
 	if r := runWithin(ctx, nil, "", unquoted(args)...); r.code != 0 {
 		t.Fatalf("%s: %d %s", command, r.code, r.errout)

@@ -53,7 +53,7 @@ var Groups = []Group{
 	{Level, "level-", "Levels of health", "`cluster.health.level` in `/status`: that of the worst reason.", true},
 	{Member, "node-", "States of a node", "`nodes[].state` in `/status`, and `crawlnode nodes list`.", true},
 	{Change, "change-", "Changes of members", "`ring.last_change.cause` in `/status`.", true},
-	{Host, "host-", "States of a host", "`crawlnode hosts show`, `crawlnode hosts list` and the dashboard.", true},
+	{Host, "host-", "States of a host", "`crawlnode hosts show` and the dashboard.", true},
 	{URL, "url-", "States of a URL", "`crawlnode urls list`, `crawlnode urls why`, the dashboard and `/api/v1/analysis/url`.", true},
 	{Found, "via-", "Ways to a URL", "`via` of a URL: how it was found.", true},
 	{Robots, "verdict-", "Robots verdicts", "What a host's robots.txt says, in `crawlnode urls why` and `crawlnode hosts show`.", true},
@@ -63,7 +63,7 @@ var Groups = []Group{
 	{Showing, "page-", "Pages and browsers", "`decided` of a page, with `--render`: whether it is shown to a browser.", true},
 	{Result, "result-", "Results of workers", "`status` of a result that a worker hands in.", true},
 	{Outcome, "outcome-", "Outcomes of requests", "`kind` in the log and in traces: what came of one request.", true},
-	{Step, "key-", "Steps of a new key", "What `crawlnode rotate-key` waits for.", true},
+	{Step, "key-", "Steps of a new key", "What `crawlnode nodes rotate-key` waits for.", true},
 	{Role, "role-", "Roles", "What a token allows: `crawlnode tokens`, and the record of changes.", true},
 }
 
@@ -234,6 +234,7 @@ var Entries = []Entry{
 	{Cluster, "paused_minority", "The answering node cannot reach a majority of the members, and fetches nothing.", "", ""},
 	{Cluster, "draining", "The answering node hands its partitions to the others and leaves.", "", ""},
 	{Cluster, "finished", "The crawl has ended on every node.", "", ""},
+	{Cluster, "stopped", "No node runs: the answer was read from data directories.", "", ""},
 
 	{Level, "ok", "Nothing needs attention.", "", ""},
 	{Level, "warn", "Something needs attention; the crawl goes on.", "", ""},
@@ -244,6 +245,7 @@ var Entries = []Entry{
 	{Member, "draining", "It hands its partitions to the others and leaves.", "", ""},
 	{Member, "left", "It has left after handing over, or was declared gone (`crawlnode nodes forget`).", "", ""},
 	{Member, "failed", "It was excluded after it fell silent; the others have its partitions, or take them over.", "", ""},
+	{Member, "stopped", "It does not run: its data directory was read.", "", ""},
 
 	{Change, "join", "A node has become a member.", "", ""},
 	{Change, "leave", "A member has handed over and left.", "", ""},
@@ -308,6 +310,7 @@ var Entries = []Entry{
 	{Event, "seeds_added", "A node has taken seeds.", "", ""},
 	{Event, "store_damaged", "The store of a node had lost data, and is rebuilt from the copies on other nodes.", "", ""},
 	{Event, "archive_repaired", "An archive file that a crash had left open is whole again.", "", ""},
+	{Event, "trap_found", "A site makes pages without end; the message has the `--exclude` to use.", "", ""},
 	{Event, "trouble", "A health reason has begun; the fields name it.", "", ""},
 	{Event, "trouble_over", "A health reason has ended.", "", ""},
 

@@ -18,6 +18,7 @@ import (
 	"crawlnode/node/inspect"
 	"crawlnode/ring"
 	"crawlnode/scheduler"
+	"crawlnode/web/urlnorm"
 )
 
 // Node are nodes that do not run, and answer all the same.
@@ -200,6 +201,11 @@ func (s stores) Host(p crawl.Partition, h crawl.Host) (
 
 // SuspiciousPerHost is the crawl's setting.
 func (s stores) SuspiciousPerHost() int64 { return s.docs.Current().Doc.Settings.SuspiciousPerHost() }
+
+// Remove refuses: an ended crawl is only read.
+func (stores) Remove(context.Context, crawl.Partition, urlnorm.URL) (crawl.RecordState, error) {
+	return 0, frontier.ErrNotHolder
+}
 
 // List is not asked for: Node.ListURLs reads all partitions.
 func (stores) List(context.Context, crawl.Partition, *listing.Filter, listing.Position,
