@@ -106,7 +106,7 @@ var Entries = []Entry{
 		"The node that holds the address's partition cannot be reached from here, has no lease, or nobody holds it: `--ip-delay` is kept over the whole cluster, so there is no request without its word.",
 		"Look at `crawlnode status` for nodes that are silent and partitions that nobody serves, and repair the network between the nodes. With `ip-delay=0` addresses are not spaced, and do not wait."},
 	{Health, "trap", "Warning. A site makes pages without end, as a calendar with a link to the next month does.",
-		"At least 24 pages of one kind of URL brought hardly any new words, sequences of words or pictures, and no page of that kind does any more. Links to them wait behind all others, and `--max-suspicious-per-host` bounds them.",
+		"Behind the first 48 pages of the site, at least 24 of one kind of URL brought hardly any new words, sequences of words or pictures, and no page of that kind does any more. Links to them wait behind all others, and `--max-suspicious-per-host` bounds them.",
 		"Leave them out with the `--exclude` that the message names; the command in it does so at once. Pages that are wanted all the same: leave it, or raise the bound."},
 	{Health, "insecure", "Warning. A node listens beyond loopback without a cluster key.",
 		"It was started with `--insecure`.",

@@ -83,6 +83,9 @@ func (s *shape) session() string {
 type counts struct {
 	shape         shape
 	barren, novel int
+	early         int    // pages among the first of the site, which were not looked at
+	inRow         int    // novel pages since the last barren one, of those that were looked at
+	unseen        int    // pages since then that were not looked at
 	example       string // the URL of the first page
 	last          string // that of the last one that was barren
 	// For shapes with one number: the largest of a novel page, and the smallest of a barren one.

@@ -74,40 +74,53 @@ func (s *seen) take(text []byte, pictures []string) novelty {
 // nextWord returns the hash of the first word of text that is no number, and what is behind it;
 // 0: there is none. A word is a run of letters, digits and bytes beyond ASCII.
 func nextWord(text []byte) (h uint64, rest []byte) {
-	for len(text) > 0 {
-		start := 0
-		for start < len(text) && !isWordByte(text[start]) {
-			start++
+	for i := 0; i < len(text); {
+		for i < len(text) && wordByte[text[i]] == 0 {
+			i++
 		}
-		end, number := start, true
-		for end < len(text) && isWordByte(text[end]) {
-			number = number && isDigit(text[end])
-			end++
+		h, number := uint64(hashBasis), true
+		start := i
+		for ; i < len(text); i++ {
+			c := wordByte[text[i]]
+			if c == 0 {
+				break
+			}
+			number = number && isDigit(c)
+			h = (h ^ uint64(c)) * hashPrime
 		}
-		word := text[start:end]
-		text = text[end:]
-		if !number {
-			return hash(word), text
+		if i > start && !number {
+			return mix(h), text[i:]
 		}
 	}
 	return 0, nil
 }
 
-func isWordByte(c byte) bool {
-	return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80
-}
+// wordByte has the bytes of words, in lower case; 0: the byte is none.
+var wordByte = func() (t [256]byte) {
+	for c := range t {
+		switch b := byte(c); {
+		case isDigit(b), 'a' <= b && b <= 'z', b >= 0x80:
+			t[c] = b
+		case 'A' <= b && b <= 'Z':
+			t[c] = b | 0x20
+		}
+	}
+	return t
+}()
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// hash is FNV-1a in lower case, mixed so that all bits depend on all bytes. It is never 0.
-func hash[T string | []byte](word T) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(word) {
-		c := word[i]
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		h = (h ^ uint64(c)) * 1099511628211
+// The parameters of FNV-1a with 64 bits.
+const (
+	hashBasis = 14695981039346656037
+	hashPrime = 1099511628211
+)
+
+// hash is FNV-1a, mixed so that all bits depend on all bytes. It is never 0.
+func hash(s string) uint64 {
+	h := uint64(hashBasis)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * hashPrime
 	}
 	return mix(h)
 }

@@ -218,7 +218,7 @@ var endless = []struct {
 		}
 		var links []string
 		for i := range 10 { // each answer has new ids, and plain links
-			id := hash([]byte(pq + strconv.Itoa(i)))
+			id := hash(pq + strconv.Itoa(i))
 			links = append(links, fmt.Sprintf("/shop/p%d?sid=%016x", i, id),
 				fmt.Sprintf("/shop/p%d", i))
 		}
@@ -231,11 +231,11 @@ var endless = []struct {
 		}
 		var links []string
 		for _, name := range []string{"list", "cart", "help"} {
-			id := hash([]byte(pq + name))
+			id := hash(pq + name)
 			links = append(links, "/app/view-"+name,
 				fmt.Sprintf("/app/view-%s;jsessionid=%016X", name, id))
 		}
-		return menu + prose(words, hash([]byte(path)), 60), links
+		return menu + prose(words, hash(path), 60), links
 	}, regexp.MustCompile(`jsessionid=`), ""},
 	{"relative links ever deeper", func(pq string) (string, []string) {
 		if pq == "/start" {
@@ -246,7 +246,7 @@ var endless = []struct {
 		}
 		last := pq[strings.LastIndexByte(pq[:strings.LastIndexByte(pq, '/')], '/'):]
 		// The links lack a "../".
-		return menu + prose(words, hash([]byte(last)), 70),
+		return menu + prose(words, hash(last), 70),
 			[]string{"intro/index.html", "usage/index.html", "faq/index.html"}
 	}, nil, ""},
 	{"permutations of filters", func(pq string) (string, []string) {
@@ -264,7 +264,7 @@ var endless = []struct {
 				links = append(links, pq+"&"+f)
 			}
 		}
-		return products(hash([]byte(query)), 20), links
+		return products(hash(query), 20), links
 	}, regexp.MustCompile(`^/shop\?`), origin + "/shop?*"},
 	// Page 31 is the first to say that there is no more, which is news.
 	{"a list behind its end", func(pq string) (string, []string) {
@@ -310,8 +310,8 @@ var endless = []struct {
 			return "", nil
 		}
 		return menu + "nothing was found here", []string{
-			fmt.Sprintf("/lost/%016x", hash([]byte(pq))),
-			fmt.Sprintf("/lost/%016x.html", hash([]byte(pq+"b")))}
+			fmt.Sprintf("/lost/%016x", hash(pq)),
+			fmt.Sprintf("/lost/%016x.html", hash(pq+"b"))}
 	}, regexp.MustCompile(`^/lost/`), origin + "/lost/*"},
 }
 
@@ -413,7 +413,7 @@ func TestRealSitesAreNoTraps(t *testing.T) {
 			return fmt.Sprintf("/docs/%d.%d/%s/%s/", n%3, n%7, words[n%40], words[n]), article(n, 60)
 		}},
 		{"a search with ids", 2000, func(n int) (string, string) {
-			return fmt.Sprintf("/item/%016x", hash([]byte{byte(n), byte(n >> 8)})), article(n, 40)
+			return fmt.Sprintf("/item/%016x", hash(string([]byte{byte(n), byte(n >> 8)}))), article(n, 40)
 		}},
 		{"tables of figures with names", 2000, func(n int) (string, string) {
 			return fmt.Sprintf("/player/%d", n), fmt.Sprintf("%s %s %s goals %d games %d", menu,

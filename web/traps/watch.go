@@ -23,6 +23,12 @@ const (
 	maxSites = 1 << 16
 	// shapeBytes is about what a shape takes, with texts of usual lengths.
 	shapeBytes = 500
+	// fewPages are the pages of a site that are not looked at: reading the words of each is dear, and
+	// a site of so few pages is crawled soon, whatever it is.
+	fewPages = 48
+	// trusted is how many pages of a shape in a row were novel when only one in trustedOf is looked
+	// at; a barren one ends that.
+	trusted, trustedOf = 64, 8
 	// doubt is how many novel pages of a trap show that it is none, when they are also more than
 	// its barren ones since it was found.
 	doubt = 16
@@ -64,6 +70,7 @@ type site struct {
 	origin  string
 	seen    seen
 	shapes  map[string]*counts
+	pages   int
 	barren  int
 	traps   []*trap
 	bytes   int
@@ -166,18 +173,34 @@ func (s *site) measure() {
 }
 
 func (s *site) take(now time.Time, p *Page) *trap {
+	s.pages++
+	known := s.trapOf(p.URL)
+	var c *counts
+	if known == nil {
+		c = s.counts(p.URL)
+		switch {
+		case c != nil && s.pages <= fewPages:
+			c.early++
+			return nil
+		case c != nil && c.inRow >= trusted:
+			if c.unseen++; c.unseen < trustedOf {
+				return nil
+			}
+			c.unseen = 0
+		}
+	}
 	n := s.seen.take(p.Text, p.Pictures)
 	if p.Copy {
 		n = barren
 	}
-	if t := s.trapOf(p.URL); t != nil {
-		s.follow(t, n)
+	if known != nil {
+		s.follow(known, n)
 		return nil
 	}
-	if n == empty {
+	if n == empty || c == nil {
 		return nil
 	}
-	s.count(p.URL, n)
+	c.count(p.URL, n)
 	if n == novel {
 		return nil
 	}
@@ -211,8 +234,8 @@ func (s *site) follow(t *trap, n novelty) {
 	}
 }
 
-// count counts a page by its shape.
-func (s *site) count(u urlnorm.URL, n novelty) {
+// counts are those of the shape of a URL; nil: the site has too many shapes.
+func (s *site) counts(u urlnorm.URL) *counts {
 	shape := shapeOf(u)
 	key := shape.key()
 	c := s.shapes[key]
@@ -223,17 +246,26 @@ func (s *site) count(u urlnorm.URL, n novelty) {
 	}
 	if c == nil {
 		if len(s.shapes) >= 2*maxShapes {
-			return
+			return nil
 		}
 		c = &counts{shape: shape, example: u.String()}
 		s.shapes[key] = c
 	}
+	return c
+}
+
+// count counts a page of the shape that was looked at, and those before it that were not.
+func (c *counts) count(u urlnorm.URL, n novelty) {
 	at := onlyNumber(&c.shape, u)
 	if n == novel {
-		c.novel++
+		if c.novel++; c.inRow >= trusted {
+			c.novel += trustedOf - 1
+		}
+		c.inRow++
 		c.lastNovel = max(c.lastNovel, at)
 		return
 	}
+	c.inRow = 0
 	c.last = u.String()
 	if c.barren++; c.firstBarren == 0 || at < c.firstBarren {
 		c.firstBarren = at
@@ -278,7 +310,7 @@ func (s *site) look(now time.Time) *trap {
 			c.barren, c.firstBarren = 0, 0
 			continue
 		}
-		t.Pages += int64(c.novel)
+		t.Pages += int64(c.novel + c.early)
 		delete(s.shapes, key)
 	}
 	if u, err := urlnorm.ParseRouted(t.Example); err == nil {
