@@ -599,8 +599,6 @@ type source struct {
 	lines int
 }
 
-func (s *source) generated() bool { return strings.HasSuffix(s.path, ".pb.go") }
-
 // sources are all Go files below the root. They are parsed once, for all tests: none may change them.
 func sources(t *testing.T) []*source {
 	t.Helper()

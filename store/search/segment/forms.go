@@ -42,9 +42,9 @@ func appendForms(dst []byte, word string, forms []string) []byte {
 	return dst
 }
 
-// cutForms reads what appendForms wrote, and returns what follows.
-func cutForms(raw []byte, word string) (forms []string, rest []byte, err error) {
-	n, rest, err := skipForms(raw, func(shared uint64, further []byte) error {
+// cutForms reads what appendForms wrote.
+func cutForms(raw []byte, word string) (forms []string, err error) {
+	n, _, err := skipForms(raw, func(shared uint64, further []byte) error {
 		if shared > uint64(len(word)) {
 			return errPostings
 		}
@@ -54,7 +54,7 @@ func cutForms(raw []byte, word string) (forms []string, rest []byte, err error) 
 	if n == 0 && err == nil {
 		forms = []string{word}
 	}
-	return forms, rest, err
+	return forms, err
 }
 
 // skipForms calls f, unless it is nil, for each form, and returns their number and what follows.

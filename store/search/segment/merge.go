@@ -264,7 +264,7 @@ func mergeTerm(list *postingsWriter, term string, from []postingsOf, moved [][]u
 		if p.err != nil {
 			return p.err
 		}
-		if p.names, _, err = cutForms(p.forms, p.word); err != nil {
+		if p.names, err = cutForms(p.forms, p.word); err != nil {
 			return err
 		}
 		if i == 0 || !slices.Equal(forms, p.names) {

@@ -239,7 +239,7 @@ func (p *Postings) Only(f func(form string) bool) bool {
 	if p.forms == nil {
 		return true
 	}
-	forms, _, err := cutForms(p.forms, p.word)
+	forms, err := cutForms(p.forms, p.word)
 	if err != nil {
 		return p.fail()
 	}
