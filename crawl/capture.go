@@ -46,6 +46,9 @@ type Capture struct {
 	NearOf  string
 	// NoIndex is Outcome.NoIndex; the response record has it in the field Crawlnode-Robots.
 	NoIndex bool
+	// RobotsAgent is the product token that robots directives were read for, when it is not
+	// DefaultAgent; the response record has it in the field Crawlnode-Robots-Agent.
+	RobotsAgent string
 	// Certificate is why the server's certificate does not verify, when the page was fetched all
 	// the same (Settings.TLSRecord); else "". The response record has it in the field
 	// Crawlnode-Certificate-Error.

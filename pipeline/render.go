@@ -216,7 +216,7 @@ func (w *worker) keepParsed(ctx context.Context, v crawl.Visit, resp *fetcher.Re
 		original = w.known(ctx, v, resp, o)
 		o.Refers = original != nil
 	}
-	c, indexed := capture(v, resp, o, original), resp
+	c, indexed := capture(v, resp, o, original, rules.Settings.Agent()), resp
 	if made != nil {
 		c.Resources, indexed = made.resources, made.page
 		o.DuplicateOf = "" // pages of an application differ by what its scripts make of one file

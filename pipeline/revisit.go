@@ -30,7 +30,7 @@ func (w *worker) unchanged(ctx context.Context, v crawl.Visit, resp *fetcher.Res
 		stored = w.p.o.Contents.Stored(ctx, v.Item.URL)
 		o.Digest, o.Refers = stored.Digest, true
 	}
-	return w.store(ctx, &v, capture(v, resp, o, stored.Original), rules, o, nil)
+	return w.store(ctx, &v, capture(v, resp, o, stored.Original, rules.Settings.Agent()), rules, o, nil)
 }
 
 // sentAgain takes a page that was sent once more as it was read before as a 304 is taken: the visit is archived, listed

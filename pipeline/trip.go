@@ -444,13 +444,16 @@ func certificateError(resp *fetcher.Response) string {
 	return resp.TLS.Err.Error()
 }
 
-// capture is the exchange in the archive's form.
-func capture(v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome, original *crawl.Original) crawl.Capture {
+// capture is the exchange in the archive's form. agent is the crawl's product token.
+func capture(v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome, original *crawl.Original, agent string) crawl.Capture {
 	c := crawl.Capture{
 		URL: v.Item.URL, FetchedAt: o.FetchedAt, Addr: resp.RemoteAddr, Status: resp.Status,
 		RequestHead: resp.RequestHead, ResponseHead: resp.ResponseHead, Body: resp.RawBody, Coded: resp.Coded(),
 		ContentType: resp.MediaType, Digest: o.Digest, NoIndex: o.NoIndex, Certificate: certificateError(resp),
 		Original: original, Simhash: o.Simhash, NearOf: o.NearOf, Truncated: string(resp.Truncated),
+	}
+	if agent != crawl.DefaultAgent {
+		c.RobotsAgent = agent
 	}
 	return c
 }

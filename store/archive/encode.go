@@ -176,6 +176,9 @@ func (e *encoder) response(c *crawl.Capture) error {
 	if c.Truncated != "" {
 		e.field("WARC-Truncated", c.Truncated)
 	}
+	if c.RobotsAgent != "" {
+		e.field("Crawlnode-Robots-Agent", c.RobotsAgent)
+	}
 	if c.NoIndex {
 		e.field("Crawlnode-Robots", "noindex")
 	}

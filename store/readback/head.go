@@ -22,9 +22,6 @@ const (
 	Sheet      // a style sheet
 )
 
-// Agent is the name by which preferences address this crawler alone.
-const Agent = "crawlnode"
-
 // fieldsOf reads the fields of an HTTP head. A line that is no field is passed over: one such line
 // hides nothing of the others.
 func fieldsOf(head []byte) textproto.MIMEHeader {
@@ -75,8 +72,8 @@ func kindOf(t mime.Type, content []byte) Kind {
 	return Other
 }
 
-// directives are the preferences in the X-Robots-Tag lines of a head, for all robots and for this
-// one, at the time of the capture.
-func directives(header textproto.MIMEHeader, at time.Time) (noIndex, noFollow bool) {
-	return htmlparse.RobotsHeader(header["X-Robots-Tag"], Agent, at)
+// directives are the preferences in the X-Robots-Tag lines of a head, for all robots and for agent,
+// at the time of the capture.
+func directives(header textproto.MIMEHeader, agent string, at time.Time) (noIndex, noFollow bool) {
+	return htmlparse.RobotsHeader(header["X-Robots-Tag"], agent, at)
 }

@@ -298,8 +298,14 @@ func (p *Page) Document(o htmlparse.Options) (*htmlparse.Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Agent = p.agent()
 	document := htmlparse.ParseWith(o, content, contentType, base)
 	return &document, nil
+}
+
+// agent is the name by which preferences addressed the crawl that fetched the page.
+func (p *Page) agent() string {
+	return cmp.Or(p.Record.Fields.Get("Crawlnode-Robots-Agent"), crawl.DefaultAgent)
 }
 
 // Main is the main text of an HTML page, as the crawl's own search has it. An error: nothing of the
@@ -316,13 +322,13 @@ func (p *Page) Main() (main maintext.Page, err error) {
 // has noted.
 func (p *Page) NoIndex(document *htmlparse.Document) bool {
 	noted := strings.Contains(p.Record.Fields.Get("Crawlnode-Robots"), "noindex")
-	byHeader, _ := directives(p.fields, p.Record.Date)
+	byHeader, _ := directives(p.fields, p.agent(), p.Record.Date)
 	return noted || byHeader || document != nil && document.NoIndex
 }
 
 // NoFollow reports whether the page asks that none of its links is followed.
 func (p *Page) NoFollow(document *htmlparse.Document) bool {
-	_, byHeader := directives(p.fields, p.Record.Date)
+	_, byHeader := directives(p.fields, p.agent(), p.Record.Date)
 	return byHeader || document != nil && document.NoFollow
 }
 

@@ -237,6 +237,13 @@ func TestNoIndex(t *testing.T) {
 	if !noted.NoIndex(nil) {
 		t.Error("what the crawl has noted does not count")
 	}
+	named := New(&archive.Record{
+		Head:   []byte("HTTP/1.1 200 OK\r\nX-Robots-Tag: fieldbot: nofollow, crawlnode: noindex\r\n\r\n"),
+		Fields: map[string][]string{"Crawlnode-Robots-Agent": {"FieldBot"}},
+	}, nil, nil, MaxContent)
+	if named.NoIndex(nil) || !named.NoFollow(nil) {
+		t.Error("preferences for another robot count, or those for this one do not")
+	}
 }
 
 // fill stores ten pages and a duplicate, and returns the URLs.
