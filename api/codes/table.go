@@ -28,6 +28,7 @@ const (
 	Role      Kind = "role"
 	Outcome   Kind = "outcome of a request"
 	Step      Kind = "step of a new key"
+	Removed   Kind = "answer to a removal"
 )
 
 // Group says where the codes of a kind are seen.
@@ -64,6 +65,7 @@ var Groups = []Group{
 	{Result, "result-", "Results of workers", "`status` of a result that a worker hands in.", true},
 	{Outcome, "outcome-", "Outcomes of requests", "`kind` in the log and in traces: what came of one request.", true},
 	{Step, "key-", "Steps of a new key", "What `crawlnode nodes rotate-key` waits for.", true},
+	{Removed, "removal-", "Answers to a removal", "`urls[].state` of `/api/v1/seeds/remove`, and `crawlnode seeds remove`.", true},
 	{Role, "role-", "Roles", "What a token allows: `crawlnode tokens`, and the record of changes.", true},
 }
 
@@ -343,4 +345,9 @@ var Entries = []Entry{
 	{Role, "read", "The caller may read everything and change nothing.", "", ""},
 	{Role, "operate", "The caller may also add seeds, and pause and resume the crawl.", "", ""},
 	{Role, "admin", "The caller may also stop the crawl, change its settings, drain and forget nodes, revoke tokens and replace the key.", "", ""},
+
+	{Removed, "removed", "It was queued, and is not any more. Links do not bring it back; `seeds add` does.", "", ""},
+	{Removed, "in_flight", "It is being fetched: too late.", "", ""},
+	{Removed, "done", "It was fetched, has failed or was refused before.", "", ""},
+	{Removed, "unknown", "No node knows it.", "", ""},
 }

@@ -29,10 +29,12 @@ var constants = map[string]codes.Kind{
 	"Host": codes.Host, "List": codes.URL, "Analysis": codes.URL, "RobotsSays": codes.Robots,
 	"Partition": codes.Partition, "Event": codes.Event, "Worker": codes.Result, "RotationOver": codes.Step,
 	"RenderedPage": codes.Showing, "PlainPage": codes.Showing, "FailureRateLimited": codes.Fetch,
+	"Removal":   codes.Removed,
 	"EventInfo": codes.Weight, "EventWarn": codes.Weight, "EventError": codes.Weight,
 
 	"Sort": "", "Action": "", "Assets": "", "Cookies": "", "Recrawl": "", "Render": "", "Default": "",
 	"StatusAPIVersion": "", "KeyAsker": "", "RobotsIgnored": "", "TopicPrefix": "", "TriedInItsPlace": "",
+	"RemovedByHand": "",
 }
 
 // codesOf lists the codes that the program may print, by kind. Most are constants of package
