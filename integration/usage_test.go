@@ -80,26 +80,28 @@ func TestSecondNodeOnOneDataDirectoryIsRefused(t *testing.T) {
 	c.stop()
 }
 
-// A taken port is no error: the node takes the next free triple and says so.
-func TestTakenPortsMoveOn(t *testing.T) {
+// A port that was given stays: when it is busy, the node says by whom and ends. The usual ports move
+// on (TestDocuments, TestFirstSteps).
+func TestGivenPortsStay(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	c := newCluster(t, "--allow-net", "127.0.0.0/8")
-	port := portRow(t, 13)
-	l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
-	if err != nil {
-		t.Fatal(err)
+	for _, flag := range []string{"--http", "--gossip", "--rpc"} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		log := filepath.Join(t.TempDir(), "log")
+		p := spawn(t, "n1", log, binary(t), "start", "--name", "n1", "--data-dir", filepath.Join(t.TempDir(), "n1"),
+			"--contact", "me@example.org", flag, l.Addr().String())
+		if code := p.exit(t, time.Minute); code != 2 { // a mistake in the command line
+			t.Errorf("%s: exit code %d", flag, code)
+		}
+		want := fmt.Sprintf("listen on %s %s: the port is in use by ", flag, l.Addr())
+		if out := tail(log, 10); !strings.Contains(out, want) || !strings.Contains(out, fmt.Sprint("(process ", os.Getpid(), ")")) {
+			t.Errorf("%s: %s", flag, out)
+		}
 	}
-	defer l.Close()
-	n := c.place()
-	n.http, n.gossip, n.rpc = fmt.Sprint("127.0.0.1:", port), fmt.Sprint("127.0.0.1:", port+1), fmt.Sprint("127.0.0.1:", port+2)
-	n.start()
-	n.http = fmt.Sprint("127.0.0.1:", port+10)
-	n.ready()
-	if out := tail(n.log, 100); !strings.Contains(out, n.http) {
-		t.Errorf("the node does not name its address %s:\n%s", n.http, out)
-	}
-	c.stop()
 }
 
 // logged waits until the node's output says something.

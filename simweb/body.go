@@ -43,7 +43,11 @@ func (w *Web) appendHead(b []byte, hostIndex int, page uint32, links []uint32) [
 	b = strconv.AppendUint(b, uint64(page-h.first), 10)
 	b = append(append(b, " of "...), h.name...)
 	b = append(b, "</title>\n<meta name=\"description\" content=\"A page of a synthetic web.\"></head>\n<body><h1>"...)
-	b = append(append(b, cs.words...), "</h1>\n<ul>\n"...)
+	b = append(append(b, cs.words...), "</h1>\n<p>Of "...)
+	// Each page names what no other one does, as the pages of a site that is worth a crawl do.
+	own := &below{mix(w.cfg.Seed) ^ uint64(page)}
+	b = append(append(b, word(6, own)...), " and "...)
+	b = append(append(b, word(6, own)...), ".</p>\n<ul>\n"...)
 	for i, link := range links {
 		b = append(b, "<li><a href=\""...)
 		b = w.appendHref(b, hostIndex, page, link, i)

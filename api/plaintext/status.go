@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -21,6 +22,9 @@ func WriteStatus(w io.Writer, s *crawl.Status) error {
 	var b, rest bytes.Buffer
 	row(&b, "crawlnode", "%s, asked %s at %s", s.Version.Crawlnode, s.ServedBy, s.AsOf.UTC().Format(time.RFC3339))
 	fold(&b, "cluster", "%s: %s", s.Cluster.Name, sentence(s.Cluster.State, s.Cluster.Message))
+	if c := s.Ring.LastChange; c.Cause != nil && *c.Cause == crawl.CauseFailed && c.Node != nil && c.At != nil {
+		fold(&b, "last change", "%s", changeText(&c))
+	}
 	row(&b, "health", "%s", s.Cluster.Health.Level)
 
 	limits := ""
@@ -95,7 +99,7 @@ func folded(text string, columns int) (lines []string) {
 // writeTroubles writes as many reasons of health as there is room for, and the beginning of the
 // first in any case: the worst are first.
 func writeTroubles(b *bytes.Buffer, s *crawl.Status, room int) {
-	reasons := s.Cluster.Health.Reasons
+	reasons := firstOfEach(s.Cluster.Health.Reasons)
 	for i, r := range reasons {
 		age := max(s.AsOf.Sub(r.Since).Seconds(), 0)
 		lines := folded(fmt.Sprintf("%s for %s: %s", r.Code, seconds(&age), r.Message), screenColumns-labelColumns)
@@ -114,6 +118,19 @@ func writeTroubles(b *bytes.Buffer, s *crawl.Status, room int) {
 			return
 		}
 	}
+}
+
+// firstOfEach has the first reason of each code before the others.
+func firstOfEach(reasons []crawl.HealthReason) []crawl.HealthReason {
+	var first, rest []crawl.HealthReason
+	for _, r := range reasons {
+		if slices.ContainsFunc(first, func(f crawl.HealthReason) bool { return f.Code == r.Code }) {
+			rest = append(rest, r)
+		} else {
+			first = append(first, r)
+		}
+	}
+	return append(first, rest...)
 }
 
 // writeNodesBriefly writes a line for each node, and why it fetches nothing unless all do.

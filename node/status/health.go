@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,14 +23,8 @@ func fillCluster(s *crawl.Status, p *Picture) {
 	if h.Reasons == nil {
 		h.Reasons = []crawl.HealthReason{}
 	}
-	slices.SortStableFunc(h.Reasons, func(a, b crawl.HealthReason) int { // critical ones first
-		switch x, y := Critical(a.Code), Critical(b.Code); {
-		case x == y:
-			return 0
-		case x:
-			return -1
-		}
-		return 1
+	slices.SortStableFunc(h.Reasons, func(a, b crawl.HealthReason) int {
+		return cmp.Compare(urgency(a.Code), urgency(b.Code))
 	})
 	h.Level = crawl.HealthOK
 	for _, r := range h.Reasons {
@@ -40,6 +35,18 @@ func fillCluster(s *crawl.Status, p *Picture) {
 			h.Level = crawl.HealthWarn
 		}
 	}
+}
+
+// urgency orders reasons: critical ones first, and what sites do behind what nodes do, of which there
+// may be a reason for each of hundreds of sites.
+func urgency(code string) int {
+	switch {
+	case Critical(code):
+		return 0
+	case code == crawl.ReasonTrap:
+		return 2
+	}
+	return 1
 }
 
 // Critical reports whether a reason of this code means that work has stopped or may be lost.
