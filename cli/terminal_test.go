@@ -177,37 +177,10 @@ func TestSpeedOfARerun(t *testing.T) {
 	var out bytes.Buffer
 	w := &crawlWatch{env: &Env{Stdout: &out}, started: time.Now().Add(-10 * time.Second), batch: true,
 		info: node.Info{ID: "n"}, last: &crawl.Status{Throughput: crawl.ThroughputStatus{PagesTotal: 10_050}}}
-	own := int64(50)
-	w.last.Nodes = []crawl.NodeStatus{{ID: "n", PagesTotal: &own}}
+	w.fetched = 50
 	w.summary(command.ExitOK, "")
 	if !strings.HasPrefix(out.String(), "pages: 10,050 in 10") || !strings.Contains(out.String(), "s (50 new pages, 5.0/s), ") {
 		t.Errorf("%s", out.String())
-	}
-}
-
-// TestFruitless: a run has its own pages, however fast they came, and none of an earlier run.
-func TestFruitless(t *testing.T) {
-	t.Parallel()
-	none, some := int64(0), int64(7)
-	for _, tc := range []struct {
-		name  string
-		total int64
-		nodes []crawl.NodeStatus
-		want  bool
-	}{
-		{"nothing", 0, []crawl.NodeStatus{{ID: "n", PagesTotal: &none}}, true},
-		{"before the seeds were seen", 7, []crawl.NodeStatus{{ID: "n", PagesTotal: &some}}, false},
-		{"earlier runs", 40, []crawl.NodeStatus{{ID: "n", PagesTotal: &none}}, true},
-		{"earlier runs and this", 47, []crawl.NodeStatus{{ID: "n", PagesTotal: &some}}, false},
-		{"another node", 40, []crawl.NodeStatus{{ID: "m", PagesTotal: &some}, {ID: "n", PagesTotal: &none}}, true},
-		{"no block yet", 0, []crawl.NodeStatus{{ID: "n"}}, true},
-	} {
-		st := &crawl.Status{Nodes: tc.nodes}
-		st.Throughput.PagesTotal = tc.total
-		w := &crawlWatch{info: node.Info{ID: "n"}, seeds: seedwatch.New(nil, time.Now())}
-		if got := w.fruitless(st); got != tc.want {
-			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
-		}
 	}
 }
 

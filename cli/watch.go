@@ -37,6 +37,7 @@ type crawlWatch struct {
 	batch   bool          // one node, which stops when the disk stays full
 	full    atomic.Bool   // it was stopped for that
 	last    *crawl.Status // the newest status; read only after run has ended
+	fetched int64         // pages of this run; written by run
 
 	seeds   *seedwatch.Watch // nil: they are not looked at
 	leaving func() bool      // an end was asked for, which is no reason to give up; nil: never
@@ -60,12 +61,13 @@ func (w *crawlWatch) run(ctx context.Context, n *node.Node) {
 	for running := true; running; {
 		running = command.Pause(ctx, 250*time.Millisecond)
 		now := time.Now()
+		w.fetched = n.PagesFetched()
 		st, err := n.Status(context.WithoutCancel(ctx), false)
 		if err != nil {
 			continue
 		}
 		w.last = st
-		if fruitless := w.fruitless(st); running && w.seeds != nil && (fruitless || !w.seeds.Decided()) {
+		if fruitless := w.fruitless(); running && w.seeds != nil && (fruitless || !w.seeds.Decided()) {
 			w.lookAtSeeds(ctx, n, now, fruitless)
 		}
 		w.tellTraps(st)
@@ -94,19 +96,8 @@ func (w *crawlWatch) tellTraps(st *crawl.Status) {
 	}
 }
 
-// own counts the pages of this run: its node counts what it has fetched since it started, while the
-// crawl's sum has the pages of earlier runs too.
-func (w *crawlWatch) own(st *crawl.Status) int64 {
-	for i := range st.Nodes {
-		if n := &st.Nodes[i]; string(n.ID) == w.info.ID && n.PagesTotal != nil {
-			return *n.PagesTotal
-		}
-	}
-	return st.Throughput.PagesTotal
-}
-
 // fruitless reports whether this run has fetched nothing.
-func (w *crawlWatch) fruitless(st *crawl.Status) bool { return w.own(st) == 0 }
+func (w *crawlWatch) fruitless() bool { return w.fetched == 0 }
 
 // seedNode is what lookAtSeeds needs of a node.
 type seedNode interface {
@@ -127,7 +118,7 @@ func (w *crawlWatch) lookAtSeeds(ctx context.Context, n seedNode, now time.Time,
 // exitCode is that of the whole crawl. code is the node's own, and finished why the crawl has
 // ended, or "".
 func (w *crawlWatch) exitCode(code int, finished string) int {
-	fruitless := finished != "" && w.last != nil && w.fruitless(w.last) && w.seeds != nil && w.seeds.Failed()
+	fruitless := finished != "" && w.last != nil && w.fruitless() && w.seeds != nil && w.seeds.Failed()
 	switch {
 	case w.gaveUp.Load() || fruitless && code == command.ExitOK:
 		w.gaveUp.Store(true)
@@ -152,7 +143,7 @@ func (w *crawlWatch) show(st *crawl.Status, now time.Time) {
 		return
 	}
 	doing := ""
-	if w.seeds != nil && w.fruitless(st) {
+	if w.seeds != nil && w.fruitless() {
 		doing = w.seeds.Doing()
 	}
 	text := progressText(st, doing, now.Sub(w.started))
@@ -247,7 +238,7 @@ func (w *crawlWatch) summary(code int, reason string) {
 		fmt.Fprintf(w.env.Stdout, "%s: %s\n", label, plaintext.Escape(fmt.Sprintf(format, args...)))
 	}
 	fresh, inRun := st.Throughput.PagesTotal, ""
-	if own := w.own(st); w.batch && own < fresh {
+	if own := w.fetched; w.batch && own < fresh {
 		fresh, inRun = own, countOf(own, "new page")+", "
 	}
 	say("pages", "%s in %v (%s%.1f/s), %s received", plaintext.Count(st.Throughput.PagesTotal), took.Round(100*time.Millisecond), inRun,

@@ -289,6 +289,7 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 	stays := texts.Stays(state, o)
 	if q.Refetch {
 		old = pg.stored(key, q.Item.URL)
+		pg.countFailed(&old, -1) // what was given up is so no more, or once more
 		result.Keep(&old, &rec, o, stays)
 	}
 	basis := rec.Basis
@@ -300,16 +301,22 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 	pg.Set(key, layout.EncodeRecord(&rec))
 	texts.Note(pg.Part, fp, &rec, q.Refetch, stays, o.Document)
 	pg.dequeue(host, q)
-	if rec.State == crawl.Failed {
-		pg.State.Counters.Failed++
-		if why, ok := result.GiveUp(&rec); ok {
-			pg.State.Counters.GivenUp[why]++
-		}
-	}
+	pg.countFailed(&rec, 1)
 	if o.Status != 0 && !o.IsSitemap && q.Item.Via != crawl.ViaSitemapFile {
 		// A page counts when it leaves the queue, so that one which was asked
 		// to wait with 429 counts once.
 		pg.State.Counters.Pages++
+	}
+}
+
+// countFailed adds a record to those that were given up, or takes it out.
+func (pg part) countFailed(rec *crawl.Record, times int64) {
+	if rec.State != crawl.Failed {
+		return
+	}
+	pg.State.Counters.Failed += times
+	if why, ok := result.GiveUp(rec); ok {
+		pg.State.Counters.GivenUp[why] += times
 	}
 }
 

@@ -29,6 +29,10 @@ func (n *Node) Status(_ context.Context, nodeOnly bool) (*crawl.Status, error) {
 	return n.report.Status(nodeOnly), nil
 }
 
+// PagesFetched counts the pages that this process has fetched. The pages in the status are those of
+// the partitions that a node holds, of all its runs.
+func (n *Node) PagesFetched() int64 { return n.report.Pages() }
+
 // Nodes lists every node that was ever heard of.
 func (n *Node) Nodes(context.Context) ([]crawl.NodeStatus, error) {
 	return n.report.Status(false).Nodes, nil

@@ -35,6 +35,9 @@ func NewTimings() Timings {
 	}
 }
 
+// Pages counts the pages that this process has fetched.
+func (r *Reporter) Pages() int64 { return r.fetched.read().Pages }
+
 // Metrics is the sample of this moment.
 func (r *Reporter) Metrics() metrics.Sample {
 	c, held := r.fetched.read(), r.Front.Totals()
