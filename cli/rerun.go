@@ -42,7 +42,8 @@ func (s *session) wasOver(ctx context.Context) bool {
 		s.seeds = onceMore(s.seeds)
 		return false
 	}
-	s.env.Fail(0, "%s", overText(st))
+	failed := commandLine(ownCommand(s.env.Executable), "urls", "list", "--state", "failed", "--data-dir", s.node.Info().DataDir)
+	s.env.Fail(0, "%s", overText(st, failed))
 	return true
 }
 
@@ -55,8 +56,9 @@ func onceMore(seeds []seedlist.Entry) []seedlist.Entry {
 	return again
 }
 
-// overText says that a crawl has ended, and what would set it running again.
-func overText(st *crawl.Status) string {
+// overText says that a crawl has ended, and what would set it running again. failed is the command that
+// lists what was given up.
+func overText(st *crawl.Status, failed string) string {
 	when := ""
 	if at := st.Crawl.EndedAt; at != nil {
 		when = " at " + at.Local().Format("2006-01-02 15:04:05")
@@ -69,7 +71,7 @@ func overText(st *crawl.Status) string {
 		return fmt.Sprintf("this crawl ended%s after %s, by --max-duration: it goes on with a higher limit, or with --max-duration 0s", when, pages)
 	}
 	if n := st.Fetch.GivenUpTotal; n > 0 {
-		return fmt.Sprintf("this crawl ended%s: what it found was fetched, %s, or given up, %s: crawlnode urls list --state failed says why; --again fetches the seeds once more", when, pages, countOf(n, "URL"))
+		return fmt.Sprintf("this crawl ended%s: what it found was fetched, %s, or given up, %s: %s says why; --again fetches the seeds once more", when, pages, countOf(n, "URL"), failed)
 	}
 	return fmt.Sprintf("this crawl ended%s: everything that it found was fetched, %s; --again fetches the seeds once more and follows what is new there", when, pages)
 }

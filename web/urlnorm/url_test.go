@@ -249,3 +249,14 @@ func TestResolveBytes(t *testing.T) {
 		t.Errorf("a host that is no UTF-8: %s", u)
 	}
 }
+
+// TestNoScheme says what a person has left out.
+func TestNoScheme(t *testing.T) {
+	t.Parallel()
+	for _, raw := range []string{"docs.example.org", "docs.example.org/a?b", "//example.org/", "/a", "example", ""} {
+		_, err := Parse(raw)
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "has no scheme: write https:// before it") {
+			t.Errorf("Parse(%q): %v", raw, err)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	whatwgerrors "github.com/nlnwa/whatwg-url/errors"
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
@@ -34,7 +35,10 @@ func whatwgParse(base, ref string) (URL, error) {
 		return URL{}, fmt.Errorf("%w: %q: a label of the host begins with xn-- and is not valid punycode", ErrInvalid, short(ref))
 	}
 	p, host, err := parseRef(base, ref)
-	if err != nil {
+	switch {
+	case whatwgerrors.Type(err) == whatwgerrors.MissingSchemeNonRelativeURL:
+		return URL{}, fmt.Errorf("%w: %q has no scheme: write https:// before it", ErrInvalid, short(ref))
+	case err != nil:
 		return URL{}, fmt.Errorf("%w: %q: %v", ErrInvalid, short(ref), err)
 	}
 	return canonical(p, host, ref)
