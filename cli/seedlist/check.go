@@ -40,7 +40,7 @@ func Complain(env *command.Env, seeds []Entry, invalid []crawl.SeedError) {
 func shorter(why, input string) string {
 	why = strings.Replace(why, fmt.Sprintf(": %q", input), "", 1)
 	why = strings.TrimPrefix(why, "not a valid URL: ")
-	if strings.Contains(why, "The input is missing a scheme") {
+	if strings.Contains(why, "has no scheme: ") {
 		return "it is not a URL: write one such as https://example.org/"
 	}
 	why, _, _ = strings.Cut(why, " Url: '")

@@ -73,7 +73,7 @@ func plainly(err error) string {
 		return "its host name has a space: take it out"
 	case strings.Contains(text, "port is outside the range"):
 		return "its port is above 65535: correct it"
-	case strings.Contains(text, "missing a scheme"):
+	case strings.Contains(text, "has no scheme: "):
 		return "it is not a URL: write one such as https://example.org/"
 	}
 	return ""
