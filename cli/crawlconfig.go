@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"crawlnode/api/client"
@@ -89,15 +91,54 @@ func (v *crawlConfSetVerb) Run(ctx context.Context, env *Env) int {
 	}
 	change.Version = v.Version
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+		before, err := c.CrawlConfig(ctx)
+		if err != nil {
+			return err
+		}
 		r, err := c.ChangeCrawl(ctx, change)
 		if err != nil {
 			return err
+		}
+		for _, line := range lostEntries(before.Settings, r.Settings) {
+			env.Fail(0, "%s", line)
 		}
 		if len(r.Untold) > 0 {
 			env.Fail(0, "did not answer and will follow when they can be reached: %s", strings.Join(r.Untold, ", "))
 		}
 		return writeReport(&v.report, env, r, writeSettings)
 	})
+}
+
+// lostEntries says what lists have lost by a change: what is given takes the place of the whole list.
+func lostEntries(before, after crawl.SettingsReport) (lines []string) {
+	old, now := listsOf(before), listsOf(after)
+	for _, key := range slices.Sorted(maps.Keys(old)) {
+		gone := slices.DeleteFunc(old[key], func(e string) bool { return slices.Contains(now[key], e) })
+		if len(gone) == 0 || len(now[key]) == 0 { // an empty list was meant so
+			continue
+		}
+		name := strings.ReplaceAll(key, "_", "-")
+		lines = append(lines, fmt.Sprintf("%s has no longer: %s; what is given replaces the whole list: "+
+			"to keep an entry give it too, as in '%s=%s'", name, strings.Join(gone, ", "), name, gone[0]))
+	}
+	return lines
+}
+
+// listsOf are the settings that are lists of texts, by their names.
+func listsOf(s crawl.SettingsReport) map[string][]string {
+	raw, err := json.Marshal(s)
+	var all map[string]json.RawMessage
+	if err != nil || json.Unmarshal(raw, &all) != nil {
+		return nil
+	}
+	lists := map[string][]string{}
+	for key, value := range all {
+		var list []string
+		if json.Unmarshal(value, &list) == nil && len(list) > 0 {
+			lists[key] = list
+		}
+	}
+	return lists
 }
 
 // parseChanges reads KEY=VALUE. What stands once is a text, which the node reads
