@@ -2,7 +2,8 @@
 // health checks and metrics. Any node answers for the whole cluster.
 //
 //	GET  /                 the dashboard, and its other pages: package dashboard
-//	GET  /status           crawl.Status; ?format=text (&all=true) for people, ?scope=node for this node alone
+//	GET  /status           crawl.Status; ?format=text for people, with &all=true all of it;
+//	                       ?scope=node for this node alone
 //	GET  /livez            the process answers
 //	GET  /readyz           this node takes part: 503 while it joins or leaves
 //	GET  /healthz          the cluster's health: 503 when it is critical

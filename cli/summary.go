@@ -10,7 +10,7 @@ import (
 )
 
 // crawlSummary is what -o json writes when a crawl has ended: the counts of all runs of this crawl
-// so far, and what was given up. Its names are those of /status. Docs: docs/cli.md.
+// so far, what was given up, and the broken links. Its names are those of /status.
 type crawlSummary struct {
 	DataDir      string  `json:"data_dir"`
 	Seconds      float64 `json:"seconds"` // of this run
