@@ -187,8 +187,10 @@ func newestOf(t *testing.T, nodes ...*node) map[string]captureOf {
 			c.answer, c.unchanged = r, false
 		case r.Type == "revisit" && r.Status == http.StatusNotModified && c.answer.Type != "":
 			c.unchanged = true
-		case r.Type == "revisit" && r.Status == http.StatusOK: // one that was asked for the content, to check the validators
-			c.unchanged = false
+		case r.Type == "revisit" && r.Status == http.StatusOK:
+			// One that was asked for the content, to check the validators. A later 304 stands for it:
+			// its own head, and the payload that it refers to.
+			c.answer.Head, c.unchanged = r.Head, false
 		}
 		newest[r.TargetURI] = c
 	}

@@ -51,7 +51,7 @@ func TestJudge(t *testing.T) {
 		"polite":      {polite + "140 begin /p/1.html\n150 end /p/1.html", Report{Pages: 2, Requests: 3, SmallestGap: 50}},
 		"too soon":    {polite + "139 begin /p/1.html\n150 end /p/1.html", Report{Pages: 2, Requests: 3, SmallestGap: 49, TooSoon: 1}},
 		"overlap":     {polite + "200 begin /p/1.html\n210 begin /p/2.html\n220 end /p/1.html\n230 end /p/2.html", Report{Pages: 3, Requests: 4, SmallestGap: 50, Overlaps: 1}},
-		"twice":       {polite + "200 begin /\n210 end /", Report{Pages: 1, Requests: 3, SmallestGap: 50, Duplicates: 1}},
+		"twice":       {polite + "200 begin /\n210 end /", Report{Pages: 1, Requests: 3, SmallestGap: 50, Duplicates: 1, MostTwice: 1}},
 		"busy":        {polite + "200 begin /p/1.html\n210 busy /p/1.html\n300 begin /p/1.html\n310 end /p/1.html", Report{Pages: 2, Requests: 4, SmallestGap: 50}},
 		"unsent":      {polite + "200 begin /p/1.html\n210 end /p/1.html\n210 unsent /p/1.html\n300 begin /p/1.html\n310 end /p/1.html", Report{Pages: 2, Requests: 4, SmallestGap: 50}},
 		"no robots":   {"0 begin /\n10 end /", Report{Pages: 1, Requests: 1, SmallestGap: -1, LateRobots: 1}},

@@ -17,6 +17,7 @@ type Report struct {
 	Missing    int // Reachable minus Pages
 	Extra      int // pages requested that are not reachable, and URLs that do not exist
 	Duplicates int // answers beyond the first, over all pages
+	MostTwice  int // Duplicates of the host that has most of them
 	Requests   int // all, with robots.txt and sitemaps
 
 	SmallestGap time.Duration // between two requests to one host; -1 when no host had two
@@ -67,6 +68,8 @@ func (w *Web) reportHost(r *Report, i int, reachable bitset) {
 	if h.smallest != math.MaxInt64 && (r.SmallestGap < 0 || h.smallest < r.SmallestGap) {
 		r.SmallestGap, r.GapHost = h.smallest, host.name
 	}
+	before := r.Duplicates
+	defer func() { r.MostTwice = max(r.MostTwice, r.Duplicates-before) }()
 	for page := host.first; page < host.first+host.pages+host.trap; page++ {
 		answered := int(w.judge.answered[page])
 		switch {
@@ -108,6 +111,17 @@ func (r *Report) Err() error {
 		errs = append(errs, fmt.Errorf("%d answers to pages that had been answered before, such as %s", r.Duplicates, first(r.DuplicateExamples)))
 	}
 	return errors.Join(append(errs, r.ErrButDuplicates())...)
+}
+
+// ErrOfMoves is Err for a crawl in which each partition has moved between living nodes so often, at
+// most. The page that is open when the partition of its host moves gets a moment to end, and is asked
+// for once more if that does not suffice, for example because the machine is busy. A host has one
+// open page.
+func (r *Report) ErrOfMoves(moves int) error {
+	if r.MostTwice > moves {
+		return r.Err()
+	}
+	return r.ErrButDuplicates()
 }
 
 // ErrButDuplicates is Err without Duplicates.
