@@ -13,7 +13,7 @@ import (
 
 // A page is planned when it is done, its record has Visits and a CheckAt. Then it has exactly one
 // entry in the table of due pages, at CheckAt. While it is queued it has none; Visits and CheckAt stay in
-// its record. A page that is forgotten keeps Visits alone.
+// its record. A page that is forgotten, and one that the scope excludes now, keeps Visits alone.
 
 // planned reports whether its site counts a page: it is planned, or was when it was queued.
 func planned(rec *crawl.Record) bool { return rec.Visits != "" && !rec.CheckAt.IsZero() }
@@ -113,6 +113,7 @@ func (pg part) carryOut(host crawl.Host, fp layout.Fingerprint, page *Page, rec 
 	case plan.Visits == "":
 	case plan.Forget != "":
 		rec.State, rec.Reason = crawl.Failed, plan.Forget
+	case plan.Parked:
 	default:
 		after = &plan.Estimate
 		rec.CheckAt = pg.State.Line.Write(at.Add(max(plan.Wait, 0)))

@@ -10,8 +10,8 @@ import (
 	"crawlnode/frontier/reader"
 )
 
-// Unplanned looks at up to n records of a held partition behind a place and returns those of done pages without a
-// plan. done says that the end is reached.
+// Unplanned looks at up to n records of a held partition behind a place and returns those of done pages
+// without a plan: never planned, or parked. done says that the end is reached.
 func (f *Frontier) Unplanned(p crawl.Partition, after DueCursor, n int) (pages []Unplanned, next DueCursor, done bool, err error) {
 	m, _, err := f.w.Held(p)
 	if err != nil {
@@ -24,7 +24,7 @@ func (f *Frontier) Unplanned(p crawl.Partition, after DueCursor, n int) (pages [
 	return pages, next, done, err
 }
 
-// PlanFirst has the judge plan done pages for the first time, and counts those that were planned. As to
+// PlanFirst has the judge plan done pages that have no plan, and counts those that have one now. As to
 // repeats and errors it is as MoveDue.
 func (f *Frontier) PlanFirst(ctx context.Context, pages []Unplanned) (count int, err error) {
 	return inPieces(ctx, f, pages, "planning done pages", func(u *Unplanned) (crawl.Partition, crawl.Epoch) { return u.Partition, u.Epoch }, part.planFirst)
@@ -33,12 +33,12 @@ func (f *Frontier) PlanFirst(ctx context.Context, pages []Unplanned) (count int,
 // planFirst plans a page that is done and has no plan; false: it is not one.
 func (pg part) planFirst(u *Unplanned) bool {
 	rec, ok := pg.recordAt(u.Host, u.Fingerprint)
-	if !ok || rec.State != crawl.Done || rec.Visits != "" {
+	if !ok || rec.State != crawl.Done || planned(&rec) {
 		return false
 	}
 	page := pg.page(u.Host, u.Fingerprint, &rec, pg.Group.Now.Now)
 	plan := pg.f.judge.Planned(&page)
-	if plan.Visits == "" {
+	if plan.Visits == "" || plan.Parked {
 		return false
 	}
 	pg.setPlan(u.Host, u.Fingerprint, &page, &plan)

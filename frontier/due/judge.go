@@ -66,6 +66,9 @@ type Plan struct {
 	Wait time.Duration
 	// Forget, when not "", is why the page is not tried again: it fails with this reason.
 	Forget string
+	// Parked: the page has no next visit for now. It stays done, with what Visits knows of it, and is
+	// among the unplanned ones.
+	Parked bool
 	// Before is what the page counted with, good only when it is counted. Estimate is what it counts with from now
 	// on; it has DueVisit when the page is visited after Wait.
 	Before, Estimate Estimate

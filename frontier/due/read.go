@@ -88,7 +88,7 @@ type Unplanned struct {
 // says that the end is reached.
 func EachUnplanned(v *reader.Partition, epoch crawl.Epoch, after Cursor, n int) (pages []Unplanned, next Cursor, done bool, err error) {
 	next, done, err = eachDone(v, after, n, func(host crawl.Host, fp layout.Fingerprint, rec *crawl.Record) {
-		if rec.Visits == "" {
+		if rec.Visits == "" || rec.CheckAt.IsZero() {
 			pages = append(pages, Unplanned{v.Generation.Partition, epoch, host, fp})
 		}
 	})

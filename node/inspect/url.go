@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base32"
 	"fmt"
+	"strings"
 	"time"
 
 	"crawlnode/crawl"
@@ -188,6 +189,14 @@ func robotsVerdict(body []byte, u urlnorm.URL, agent string) (verdict, rule stri
 	return crawl.RobotsSaysAllowed, line
 }
 
+// nowRefused says of a page that was fetched that it would not be admitted now.
+func nowRefused(r *crawl.URLReport) string {
+	if r.Scope.Admit || !strings.HasPrefix(r.Scope.Rule, "exclude ") {
+		return "" // what is a part of a page was fetched all the same
+	}
+	return "; it is not visited again: " + r.Scope.Rule
+}
+
 // summaryOf describes in one sentence the result, or the expected result, for a URL.
 func summaryOf(r *crawl.URLReport) string {
 	rec := r.Record
@@ -210,9 +219,10 @@ func summaryOf(r *crawl.URLReport) string {
 	switch rec.State {
 	case crawl.Done.String():
 		if rec.Status != nil && rec.FetchedAt != nil {
-			return fmt.Sprintf("it was fetched at %s and answered %d%s", rec.FetchedAt.Format(time.RFC3339), *rec.Status, reason)
+			return fmt.Sprintf("it was fetched at %s and answered %d%s%s",
+				rec.FetchedAt.Format(time.RFC3339), *rec.Status, reason, nowRefused(r))
 		}
-		return "it was fetched" + reason
+		return "it was fetched" + reason + nowRefused(r)
 	case crawl.Failed.String():
 		return "it was given up" + reason
 	case crawl.RefusedForever.String():

@@ -69,6 +69,9 @@ func nextVisit(known *recrawl.Record, rec *crawl.Record, now time.Time) *time.Ti
 	if rec.State == crawl.Queued {
 		return timeOrNil(crawl.Latest(now, rec.NotBefore))
 	}
+	if rec.CheckAt.IsZero() {
+		return nil // the scope excludes it now, or it was forgotten
+	}
 	at := rec.CheckAt
 	if !rec.VisitedAt.IsZero() {
 		at = crawl.Latest(at, rec.VisitedAt.Add(known.Interval))

@@ -18,7 +18,7 @@ func TestVisits(t *testing.T) {
 		{Status: 200, Took: 12 * time.Millisecond},
 	}}
 	known.Belief.Shape, known.Belief.Rate = 2, 7200
-	rec := crawl.Record{State: crawl.Done, Status: 304, FetchedAt: noon, VisitedAt: noon, Visits: string(known.Append(nil))}
+	rec := crawl.Record{State: crawl.Done, Status: 304, FetchedAt: noon, VisitedAt: noon, CheckAt: noon.Add(time.Hour), Visits: string(known.Append(nil))}
 	a := visitsOf(&rec, true, noon)
 	if len(a.History) != 3 || !a.History[0].At.Equal(noon) || !a.History[1].At.Equal(noon.Add(-time.Hour)) || !a.History[2].At.Equal(noon.Add(-90*time.Minute)) {
 		t.Fatalf("history %+v", a.History)
@@ -42,6 +42,11 @@ func TestVisits(t *testing.T) {
 	gone.State = crawl.Failed
 	if a := visitsOf(&gone, true, noon); a.NextAt != nil {
 		t.Errorf("a forgotten page is visited at %v", a.NextAt)
+	}
+	parked := rec
+	parked.CheckAt = time.Time{}
+	if a := visitsOf(&parked, true, noon); a.NextAt != nil || len(a.History) != 3 {
+		t.Errorf("a page that is excluded now is visited at %v", a.NextAt)
 	}
 	queued := rec
 	queued.State, queued.NotBefore = crawl.Queued, noon.Add(3*time.Hour)

@@ -36,10 +36,18 @@ type Replanned func(p crawl.Partition, before, after *frontier.Estimate, at time
 type Judge struct {
 	terms     func() *Terms
 	replanned Replanned
+	excluded  func(*crawl.Item) bool
 }
 
-// New makes a Judge. terms returns those of the moment, never nil; replanned may be nil. Neither may block.
-func New(terms func() *Terms, replanned Replanned) *Judge { return &Judge{terms, replanned} }
+// New makes a Judge. terms returns those of the moment, never nil. replanned may be nil. excluded
+// reports whether the crawl's scope, as it is now, excludes a page that was admitted before; nil: never.
+// None of them may block.
+func New(terms func() *Terms, replanned Replanned, excluded func(*crawl.Item) bool) *Judge {
+	if excluded == nil {
+		excluded = func(*crawl.Item) bool { return false }
+	}
+	return &Judge{terms, replanned, excluded}
+}
 
 // On reports whether pages are visited again.
 func (j *Judge) On() bool { return j.terms().Rules.Mode != recrawl.Off }
@@ -114,6 +122,9 @@ func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 	case crawl.URLFailed, crawl.RateLimited:
 		v.Status = failedStatus(o.Status)
 	default: // no request was made
+		if o.Kind == crawl.Refused && ofScope(o.Skip) {
+			return m.parked()
+		}
 		return m.again()
 	}
 	m.redirect(&v, o)
@@ -145,6 +156,12 @@ func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 	return m.settle(p, &r)
 }
 
+// ofScope reports whether a page was refused because the crawl's settings do not admit it now. What its
+// site says, and the budget of its host, may be otherwise at the next visit.
+func ofScope(r crawl.SkipReason) bool {
+	return r == crawl.SkipOutOfScope || r == crawl.SkipDepth || r == crawl.SkipTrap
+}
+
 // gone are the newest visits that were answered that the page is not there.
 func gone(past []recrawl.Past) []recrawl.Past {
 	n := 0
@@ -174,6 +191,17 @@ func (m *matter) again() frontier.Plan {
 	p := frontier.Plan{Wait: r.Interval, Verdict: recrawl.Unknown}
 	p.Estimate.Flags |= layout.DueVisit
 	return m.settle(p, &r)
+}
+
+// parked leaves the page without a next visit, until the scope changes: it is excluded, and each
+// visit would be refused.
+func (m *matter) parked() frontier.Plan {
+	p := frontier.Plan{Visits: m.Record.Visits, Parked: true, Verdict: recrawl.Unknown,
+		Site: string(m.site.Append(make([]byte, 0, 80)))}
+	if m.Counted && m.had {
+		p.Before = estimateOf(&m.old, 0)
+	}
+	return p
 }
 
 // weight is the page's importance.
@@ -242,9 +270,12 @@ func estimateOf(r *recrawl.Record, flags byte) frontier.Estimate {
 	return e
 }
 
-// Planned plans a page without a visit.
+// Planned plans a page without a visit. One that is excluded is parked.
 func (j *Judge) Planned(k *frontier.Page) frontier.Plan {
 	m := j.open(k)
+	if j.excluded(&k.Record.Item) {
+		return m.parked()
+	}
 	if m.had {
 		r := m.old
 		if r.Misses == 0 {

@@ -47,6 +47,8 @@ type crawler struct {
 	t     *testing.T
 	front *frontier.Frontier
 	terms *Terms
+	// excluded are the pages that the scope excludes now.
+	excluded map[string]bool
 
 	mu    sync.Mutex
 	sums  map[frontier.Estimate]int
@@ -66,7 +68,7 @@ func start(t *testing.T, terms *Terms) *crawler {
 			c.sums[counts(*after)]++
 			c.pages++
 		}
-	})
+	}, func(it *crawl.Item) bool { return c.excluded[it.URL.String()] })
 	c.front = frontiertest.Judged(t, j, 1, 0)
 	return c
 }
@@ -510,6 +512,74 @@ func TestSwitchedOnLater(t *testing.T) {
 	})
 }
 
+// TestExcludedPagesAreParked: a page that is excluded leaves the plan, at its next visit or when all are
+// planned anew. It stays known with what was learnt of it, and comes back when it is admitted again.
+func TestExcludedPagesAreParked(t *testing.T) {
+	for _, how := range []string{"at its visit", "planned anew"} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := start(t, week())
+				const n = 2
+				for i := range n {
+					c.add(i, false)
+					c.visit(content(1))
+				}
+				c.move()
+				c.visit(content(2))
+				before := map[int]recrawl.Record{}
+				for i := range n {
+					_, before[i] = c.record(i)
+				}
+				c.excluded = map[string]bool{}
+				for i := range n {
+					c.excluded[url(i).String()] = true
+				}
+				if how == "at its visit" {
+					for range n {
+						c.move()
+						c.visit(crawl.Outcome{Kind: crawl.Refused, Skip: crawl.SkipOutOfScope, Reason: "by the scope as it was changed"})
+					}
+				} else {
+					ds, err := c.front.Due(0, time.Now().Add(1000*day), 2*n)
+					c.must(err)
+					if _, err = c.front.Replan(t.Context(), ds); err != nil || len(ds) != n {
+						t.Fatal(len(ds), err)
+					}
+				}
+				c.compare(0)
+				for i := range n {
+					rec, r := c.record(i)
+					if rec.State != crawl.Done || rec.Status != 200 || !rec.CheckAt.IsZero() || rec.VisitedAt.IsZero() {
+						t.Errorf("page %d: %+v", i, rec)
+					}
+					if len(r.Past) != len(before[i].Past) || r.Belief != before[i].Belief {
+						t.Errorf("page %d has learnt from a visit that was none: %+v, before %+v", i, r, before[i])
+					}
+				}
+				planFirst := func(want int) {
+					t.Helper()
+					pages, _, done, err := c.front.Unplanned(0, "", 2*n)
+					c.must(err)
+					if k, err := c.front.PlanFirst(t.Context(), pages); len(pages) != n || k != want || !done || err != nil {
+						t.Fatal(len(pages), k, done, err)
+					}
+				}
+				planFirst(0) // they are still excluded
+				if _, ok, err := c.front.DueHead(0); ok || err != nil {
+					t.Error("an excluded page is due", err)
+				}
+				delete(c.excluded, url(0).String())
+				delete(c.excluded, url(1).String())
+				planFirst(n)
+				c.compare(n)
+				c.move()
+				c.visit(content(3))
+				c.compare(n)
+			})
+		})
+	}
+}
+
 // TestSettingsChangeBeforeTheFirstKnownVisit: pages that were done before, and are planned anew before they are visited again,
 // stay spread over the interval, and are visited at the end of it at the latest.
 func TestSettingsChangeBeforeTheFirstKnownVisit(t *testing.T) {
@@ -601,7 +671,7 @@ func TestEvidence(t *testing.T) {
 		"an error says nothing":             {dated(1, monday), crawl.Outcome{Kind: crawl.Fetched, Status: 500, LastMod: tuesday}, false, claims.Record{}, claims.Record{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := New(realWeek, nil)
+			j := New(realWeek, nil, nil)
 			rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Queued}
 			p := j.Visited(&frontier.Page{Record: &rec}, &tc.first)
 			rec = crawl.Record{Item: crawl.Item{URL: url(1), ETag: tc.first.ETag, LastModified: tc.first.LastMod}, State: crawl.Queued, Status: 200, Digest: tc.first.Digest, Visits: p.Visits}
@@ -633,7 +703,7 @@ func TestRedirect(t *testing.T) {
 		"target is not told": {to(3, 1), &crawl.Outcome{Kind: crawl.Fetched, Status: 301, Digest: [20]byte{1}}, recrawl.Unchanged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := New(realWeek, nil)
+			j := New(realWeek, nil, nil)
 			if name == "it became a page" {
 				tc.first.Digest = [20]byte{7}
 			}
@@ -658,7 +728,7 @@ func TestTrustedDate(t *testing.T) {
 	o.LastMod = "Thu, 19 Nov 2026 00:00:00 GMT"
 	r := recrawl.Record{Weight: 1, Interval: 9 * realDay, Text: 1, Belief: estimate.Gamma{Shape: 1, Rate: 1e6}}
 	rec := crawl.Record{Item: crawl.Item{URL: url(1), LastModified: "Sun, 01 Nov 2026 00:00:00 GMT"}, Status: 200, Digest: [20]byte{1}, Visits: string(r.Append(nil))}
-	p := New(realWeek, nil).Visited(&frontier.Page{Record: &rec, Counted: true, Site: string(site.Append(nil)), Elapsed: 10 * realDay}, &o)
+	p := New(realWeek, nil, nil).Visited(&frontier.Page{Record: &rec, Counted: true, Site: string(site.Append(nil)), Elapsed: 10 * realDay}, &o)
 	got, _, err := recrawl.Decode([]byte(p.Visits))
 	if err != nil || got.Stats.Dated != 1 || math.Abs(got.Stats.Quiet-realDay.Seconds()) > 60 {
 		t.Errorf("%+v, %v", got.Stats, err)
@@ -675,7 +745,7 @@ func TestClaims(t *testing.T) {
 	r := recrawl.Record{Weight: 1, Interval: 30 * realDay, Belief: estimate.UnpackGamma([4]byte(estimate.Gamma{Shape: 3, Rate: 3 * 30 * realDay.Seconds()}.Append(nil)))}
 	rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Done, Status: 200, Digest: [20]byte{1}, FetchedAt: fetched, Visits: string(r.Append(nil))}
 	page := frontier.Page{Record: &rec, Counted: true, Site: string(site.Append(nil)), Elapsed: realDay}
-	j := New(realWeek, nil)
+	j := New(realWeek, nil, nil)
 	if p, ok := j.Claimed(&page, fetched.Add(-time.Hour)); !ok || p.Wait < 10*realDay {
 		t.Errorf("an old date: %v, %v", p.Wait, ok)
 	}
@@ -723,7 +793,7 @@ func TestAheadOfTheHost(t *testing.T) {
 			site := recrawl.Site{Wanted: c.wanted}
 			o := content(1)
 			o.Took = 2 * time.Second
-			p := New(func() *Terms { return terms }, nil).Visited(&frontier.Page{Record: &rec, Host: host, Site: string(site.Append(nil)), Elapsed: realDay}, &o)
+			p := New(func() *Terms { return terms }, nil, nil).Visited(&frontier.Page{Record: &rec, Host: host, Site: string(site.Append(nil)), Elapsed: realDay}, &o)
 			got, _, err := recrawl.Decode([]byte(p.Visits))
 			if err != nil {
 				t.Fatal(err)
@@ -772,7 +842,7 @@ func FuzzJudge(f *testing.F) {
 		page := frontier.Page{Record: &rec, Site: site, Counted: counted, Elapsed: time.Duration(elapsed)}
 		o := crawl.Outcome{Kind: crawl.Kind(kind % 8), Status: status}
 		for _, terms := range []*Terms{week(), {}} {
-			j := New(func() *Terms { return terms }, nil)
+			j := New(func() *Terms { return terms }, nil, nil)
 			for _, p := range []frontier.Plan{j.Visited(&page, &o), j.Planned(&page)} {
 				if _, err := recrawl.DecodeSite(p.Site); err != nil && p.Visits != "" {
 					t.Fatal(err)
@@ -788,7 +858,7 @@ func FuzzJudge(f *testing.F) {
 }
 
 func BenchmarkVisited(b *testing.B) {
-	j := New(week, nil)
+	j := New(week, nil, nil)
 	o := content(1)
 	rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Queued}
 	page := frontier.Page{Record: &rec}
@@ -805,7 +875,7 @@ func TestWeights(t *testing.T) {
 	visit := func(terms *Terms, weight float64, before string) recrawl.Record {
 		o := content(3)
 		rec := crawl.Record{Item: crawl.Item{URL: url(1)}, Visits: before}
-		p := New(func() *Terms { return terms }, nil).Visited(&frontier.Page{Record: &rec, Counted: before != "", Weight: weight, Elapsed: day}, &o)
+		p := New(func() *Terms { return terms }, nil, nil).Visited(&frontier.Page{Record: &rec, Counted: before != "", Weight: weight, Elapsed: day}, &o)
 		got, _, err := recrawl.Decode([]byte(p.Visits))
 		if err != nil {
 			t.Fatal(err)

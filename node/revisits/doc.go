@@ -54,4 +54,7 @@
 // off: nothing is moved, counted or sent. fixed: pages are due after one interval; there is no price.
 // adaptive: all of the above. A change takes effect with the next turn: after off the known pages without a
 // plan are planned, a few at a time; after another mode, interval or bound all pages are planned anew likewise.
+//
+// A page that the scope excludes now is parked: it stays known, and is neither due nor counted. After a
+// change of the scope all pages are looked at, so that those that are admitted again come back.
 package revisits

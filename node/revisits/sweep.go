@@ -22,17 +22,32 @@ const sweepRest = time.Second
 const sweptWithin = time.Hour
 
 // sweep plans known pages for the first time, which were done before pages were visited again, and
-// plans all anew when the settings of revisits have changed. It goes through the held partitions one after
-// the other. The Keeper's goroutine owns it.
+// plans all anew when the settings of revisits have changed, or those that say which URLs the crawl
+// excludes. It goes through the held partitions one after the other. The Keeper's goroutine owns it.
 type sweep struct {
 	pages Pages
 	held  map[crawl.Partition]crawl.Epoch
 	rules recrawl.Rules
-	known bool      // rules are those of an earlier turn
+	scope scope
+	known bool      // rules and scope are those of an earlier turn
 	since time.Time // when they changed; zero: not in this process
 	begin time.Time // nothing is done before
 
 	unplanned, planned walk
+}
+
+// scope are the settings of which URLs are admitted. Excluded pages are parked: they have no plan.
+type scope struct {
+	mode             string
+	include, exclude []string
+	maxDepth         int
+}
+
+func scopeOf(s *crawl.Settings) scope { return scope{s.Scope, s.Include, s.Exclude, s.MaxDepth} }
+
+func (s *scope) equal(o *scope) bool {
+	return s.mode == o.mode && s.maxDepth == o.maxDepth &&
+		slices.Equal(s.include, o.include) && slices.Equal(s.exclude, o.exclude)
 }
 
 // walk is a way through partitions.
@@ -87,17 +102,27 @@ func (s *sweep) followHoldings(held map[crawl.Partition]crawl.Epoch, now time.Ti
 	return came, gone
 }
 
-// follow starts a walk over all planned pages when the settings have changed.
+// follow starts a walk over all planned pages when the settings have changed, and one over those
+// without a plan when the scope has.
 func (s *sweep) follow(set *crawl.Settings, now time.Time) {
-	rules := rulesOf(set)
+	rules, scope := rulesOf(set), scopeOf(set)
 	rules.Compare = 0 // it acts with the next visit
-	if s.known && s.rules != rules {
-		s.planned, s.since, s.begin = nil, now, now.Add(sweepRest)
-		for p := range s.held {
-			s.planned = append(s.planned, stretch{p: p})
-		}
+	moved := s.known && !s.scope.equal(&scope)
+	if s.known && s.rules != rules || moved {
+		s.planned, s.since, s.begin = s.all(), now, now.Add(sweepRest)
 	}
-	s.rules, s.known = rules, true
+	if moved {
+		s.unplanned = s.all()
+	}
+	s.rules, s.scope, s.known = rules, scope, true
+}
+
+// all is a walk through all that is held.
+func (s *sweep) all() (w walk) {
+	for p := range s.held {
+		w = append(w, stretch{p: p})
+	}
+	return w
 }
 
 // turn does a piece. It moves nothing: what is due by the new plan is the mover's.
