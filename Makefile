@@ -26,12 +26,12 @@ DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc post
 NPM_FOLDERS       := integration/warcio integration/wabac integration/manifests integration/axe integration/duckdb
 
 # Packages without goroutines, channels and locks (TestNoRaceHasNone): the race detector would find nothing, and cost several times the time.
-NORACE := . ./api/client ./api/codes ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairshare ./focus ./frontier/layout ./handoff/machine ./handoff/wire ./importance ./importance/pagerank ./membership/consensus \
-          ./node/addresses/turns ./node/leases ./node/datadir ./node/network ./recrawl ./recrawl/claims ./recrawl/estimate ./recrawl/policy ./retry ./ring ./scheduler ./scheduler/timers ./store/files ./store/mirror ./web/css ./web/htmlparse ./web/mime ./web/robots ./web/scope ./web/simhash \
+NORACE := . ./api/client ./api/codes ./cli/codes ./cli/help ./cmd/crawlnode ./config ./scheduler/shares ./focus ./frontier/layout ./handoff/machine ./handoff/wire ./importance/opic ./importance/pagerank ./membership/consensus \
+          ./scheduler/addresses ./workers/leases ./local/datadir ./node/network ./recrawl/visits ./recrawl/visits/claims ./recrawl/policy/estimate ./recrawl/policy ./retry ./ring ./scheduler/core ./scheduler/timers ./local/files ./output/mirror ./web/css ./web/htmlparse ./web/mime ./web/robots ./web/scope ./web/simhash \
           ./web/sitemap ./web/rewrite ./web/urlnorm ./integration/linkrank ./integration/mutants ./integration/scale ./integration/searchquality
 # Packages whose tests are models, crashes and questions, one call after another, or whole nodes behind a command line. Under the race detector they take
 # four times as long and show nothing, but for those in which goroutines meet: MEET (TestMeetingsAreRaced). `make nightly` has all of them under it.
-SELDOM := ./api ./cli ./frontier ./frontier/storage ./simweb ./store/search
+SELDOM := ./api ./cli ./frontier ./frontier/storage ./simweb ./search/index
 MEET   := ^(TestServeEnds|TestEventList|TestBodiesAreNoRequests|TestBodiesAreBoundedTogether|TestSignals|TestRerunAfterAFailure|TestDNSOverTheWire|TestNotifier|TestOverlappingVisits|TestGroupsFitTheStore|TestFullDisk|TestBeforeCommit|TestImportWaitsBeforeCommit|TestVotesGoOnBeforeCommit|TestHurryBeforeCommit|TestCommitPace|TestTransitionsShareSyncs|TestCloseOnAFailingDisk|TestFrozenMemory|TestWriteDuringSync|TestServerServesAndEnds|TestDoorsTellClientsApart|TestManyBatchesAreOneIndex|TestViews|TestATrapIsToldWhileItHappens)$$
 # Tests that have to be asked for, by a flag or without -short, of the integration tests (LONG) and of all others (SLOW): they take minutes to hours, and
 # docs/testing.md says what the check has instead (TestSkipsAreMeant).
@@ -152,7 +152,7 @@ generate: build ## the code behind the .proto files, the references in docs/, TH
 	GOBIN=$(BIN) go install $(PROTOC_GEN_GO)
 	GOBIN=$(BIN) go install $(PROTOC_GEN_GRPC)
 	@command -v protoc >/dev/null || { echo 'protoc is missing: apt-get install protobuf-compiler'; exit 1; }
-	PATH=$(BIN):$$PATH protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative peer/*.proto api/urlfrontier/wire/*.proto
+	PATH=$(BIN):$$PATH protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative peer/*.proto workers/urlfrontier/wire/*.proto
 	go test -count=1 -run '^TestReferenceIsCurrent$$' ./metrics -write
 	.ci/licenses >THIRD_PARTY_LICENSES
 

@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// opening are the functions of store/archive that read records or find them.
+// opening are the functions of output/archive that read records or find them.
 var opening = []string{"Find", "FindAnswer", "FindBefore", "IndexFile", "MemberAt", "OpenMember", "ReadRecord", "ReadRef", "Scan", "ScanFrom"}
 
 // openers are the packages that may call them. Whoever asks what the crawl saw of a page asks
-// store/readback, so that all show the same.
+// output/readback, so that all show the same.
 var openers = map[string]string{
-	"store/readback": "it is the reader",
-	"cli/warcfiles":  "its verbs are about records themselves: it lists, extracts and verifies them",
-	"node/uploads":   "it passes members on from an object store, unread",
+	"output/readback": "it is the reader",
+	"cli/warcfiles":   "its verbs are about records themselves: it lists, extracts and verifies them",
+	"output/upload":   "it passes members on from an object store, unread",
 }
 
 // TestOneReader: no package but the reader, and those that are about records themselves, opens a record.
@@ -38,7 +38,7 @@ func TestOneReader(t *testing.T) {
 		}
 		name := ""
 		for _, i := range file.Imports {
-			if i.Path.Value == `"crawlnode/store/archive"` {
+			if i.Path.Value == `"crawlnode/output/archive"` {
 				if name = "archive"; i.Name != nil {
 					name = i.Name.Name
 				}
@@ -55,7 +55,7 @@ func TestOneReader(t *testing.T) {
 			if x, ok := call.X.(*ast.Ident); ok && x.Name == name && slices.Contains(opening, call.Sel.Name) {
 				used[dir] = true
 				if openers[dir] == "" {
-					t.Errorf("%s opens records by archive.%s: what the crawl saw of a page says store/readback", set.Position(call.Pos()), call.Sel.Name)
+					t.Errorf("%s opens records by archive.%s: what the crawl saw of a page says output/readback", set.Position(call.Pos()), call.Sel.Name)
 				}
 			}
 			return true

@@ -13,7 +13,7 @@ import (
 	"crawlnode/api/dashboard"
 	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
-	"crawlnode/door"
+	"crawlnode/security/door"
 )
 
 // Backend is the node, as the API uses it. Its methods may be called from many goroutines at once,

@@ -12,7 +12,7 @@ import (
 
 	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
-	"crawlnode/door"
+	"crawlnode/security/door"
 )
 
 // withHeaders sets the headers of every answer: no sniffing, no framing, no scripts, no caching.

@@ -5,7 +5,7 @@ import (
 
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
-	"crawlnode/store/readback"
+	"crawlnode/output/readback"
 )
 
 // catVerb prints what was stored of a URL.

@@ -17,7 +17,7 @@ import (
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
-	"crawlnode/node/keyfile"
+	"crawlnode/security/keyfile"
 )
 
 // runAsCommand, in the environment, makes the test binary behave as the

@@ -10,7 +10,7 @@ import (
 
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
-	"crawlnode/node/keyfile"
+	"crawlnode/security/keyfile"
 )
 
 // keygenVerb makes the key of a cluster, or shows what follows from one.

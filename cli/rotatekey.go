@@ -10,7 +10,7 @@ import (
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
-	"crawlnode/node/keyfile"
+	"crawlnode/security/keyfile"
 )
 
 // nodesRotateKeyVerb replaces the cluster's key while the crawl runs.

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"crawlnode/api"
-	"crawlnode/api/urlfrontier"
 	"crawlnode/cli/command"
 	"crawlnode/cli/seedlist"
 	"crawlnode/cli/seedwatch"
 	"crawlnode/config"
 	"crawlnode/node"
+	"crawlnode/workers/urlfrontier"
 )
 
 // session is the life of one node in this process: open, serve, feed, stop.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"crawlnode/cli/command"
+	"crawlnode/output/upload/s3test"
 	"crawlnode/simweb"
-	"crawlnode/store/s3test"
 )
 
 // TestCrawlThatIsNotUploaded: a crawl whose files the object store refuses ends with an error that says so, and keeps them. The same

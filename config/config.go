@@ -39,7 +39,7 @@ type Node struct {
 	// Advertise is an IP address or host name, without port.
 	Advertise string `group:"node" placeholder:"HOST" help:"Address that other nodes use, if it differs from the listening address." live:"start"`
 	// Fetchers bounds the concurrent fetches of this node. When it is not given, it is the number at the start: see package
-	// node/breadth.
+	// scheduler/breadth.
 	Fetchers int `group:"node" placeholder:"N" default:"256" help:"Concurrent fetches of this node (not given: more while servers are slow and processors free)." live:"start"`
 	// DNS lists servers as ip:port; none: those of the system.
 	DNS []string `name:"dns" group:"node" placeholder:"IP:PORT" help:"Name servers; repeatable (default: the system's)." live:"start"`

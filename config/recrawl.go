@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // Revisits define when known pages are visited again.
@@ -50,7 +50,7 @@ func (c *Config) validateRevisits() error {
 	if !(r.RecrawlShare > 0 && r.RecrawlShare <= 1) { // NaN too
 		problems = append(problems, fmt.Errorf("--recrawl-share: %v must be above 0 and at most 1; --recrawl off is for no revisits at all", r.RecrawlShare))
 	}
-	if _, err := importance.ParseWeights(c.Priority); err != nil {
+	if _, err := opic.ParseWeights(c.Priority); err != nil {
 		problems = append(problems, prefixed("--priority", err))
 	}
 	return errors.Join(problems...)

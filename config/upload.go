@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 
-	"crawlnode/store/upload"
+	"crawlnode/output/upload/s3"
 )
 
 // UploadTarget is where finished files are copied; ok is false when they are not.
-func (c *Config) UploadTarget() (t upload.Target, keep upload.Keep, ok bool, err error) {
-	keep, keepErr := upload.ParseKeep(c.KeepLocal, func(text string) (int64, error) {
+func (c *Config) UploadTarget() (t s3.Target, keep s3.Keep, ok bool, err error) {
+	keep, keepErr := s3.ParseKeep(c.KeepLocal, func(text string) (int64, error) {
 		var s Size
 		err := s.UnmarshalText([]byte(text))
 		return int64(s), err
@@ -26,7 +26,7 @@ func (c *Config) UploadTarget() (t upload.Target, keep upload.Keep, ok bool, err
 		}
 		return t, keep, false, keepErr
 	}
-	t, err = upload.ParseTarget(c.Upload, c.UploadEndpoint)
+	t, err = s3.ParseTarget(c.Upload, c.UploadEndpoint)
 	if err != nil {
 		err = fmt.Errorf("--upload: %w", err)
 	}

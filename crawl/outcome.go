@@ -144,7 +144,7 @@ type Outcome struct {
 	// DuplicateOf is the URL of an earlier capture with the same payload; "": none is
 	// known.
 	DuplicateOf string
-	// Document is what the index needs of the page, in the form of package node/indexer; nil: the page is not indexed.
+	// Document is what the index needs of the page, in the form of package search; nil: the page is not indexed.
 	Document []byte
 	// Simhash is the fingerprint of the page's text; 0: it has none.
 	Simhash uint64

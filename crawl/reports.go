@@ -50,7 +50,7 @@ type NodeBlock struct {
 	Lost int `json:"lost"`
 	// NoLease says that it may not fetch.
 	NoLease bool `json:"no_lease"`
-	// Load is from what package node/status finds the bottleneck; nil: the node is of a release
+	// Load is from what package status finds the bottleneck; nil: the node is of a release
 	// that only says Bottleneck, which this one still says for it.
 	Load       *NodeLoad        `json:"load,omitempty"`
 	Bottleneck BottleneckStatus `json:"bottleneck"`
@@ -69,7 +69,7 @@ type NodeBlock struct {
 	// none is due. Only the node that asks the rounds says so.
 	Waiting  bool         `json:"waiting,omitempty"`
 	Revisits RevisitBlock `json:"revisits,omitzero"`
-	// Ranks is the histogram of the importance of the URLs that it holds (package node/ranking); empty:
+	// Ranks is the histogram of the importance of the URLs that it holds (package importance); empty:
 	// importance does not count.
 	Ranks []byte `json:"ranks,omitempty"`
 }

@@ -41,7 +41,7 @@ type Settings struct {
 	RecrawlChanged  string        `json:"recrawl_changed,omitempty"` // "", which is RecrawlText, or RecrawlPayload
 	Priority        string        `json:"priority,omitempty"`        // "", the default, or weights as importance.ParseWeights reads them
 	Index           bool          `json:"index,omitempty"`           // pages are indexed for search
-	// Pages that are shown to a browser (package node/rendering). Render is "", which is RenderOff, or one of the modes.
+	// Pages that are shown to a browser (package render). Render is "", which is RenderOff, or one of the modes.
 	Render           string   `json:"render,omitempty"`
 	RenderMatch      []string `json:"render_match,omitempty"` // patterns as Include has them
 	RenderScreenshot bool     `json:"render_screenshot,omitempty"`

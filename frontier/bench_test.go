@@ -16,7 +16,7 @@ import (
 	"crawlnode/frontier/order"
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 func benchFrontier(b *testing.B, partitions int, o commit.Options) *running {
@@ -239,9 +239,9 @@ func BenchmarkCites(b *testing.B) {
 			on := how != "off"
 			r := benchFrontier(b, 8, commit.Options{})
 			if how == "ordered" {
-				var h importance.Histogram
-				for i := range importance.Cash(1000) {
-					h.Add(i*importance.Unit/1000, 1)
+				var h opic.Histogram
+				for i := range opic.Cash(1000) {
+					h.Add(i*opic.Unit/1000, 1)
 				}
 				o := byScore()
 				o.Ranks = h.Ranks()
@@ -260,7 +260,7 @@ func BenchmarkCites(b *testing.B) {
 			fanOut(32, b.N, func(n int) {
 				c := cs[n]
 				if on {
-					var targets []importance.Target
+					var targets []opic.Target
 					for i := range c.Own {
 						if t := cash.CiteOf(&c.Own[i]); i%5 == 0 {
 							t.Partition = (t.Partition + crawl.Partition(i)) % 8

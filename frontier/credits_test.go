@@ -14,7 +14,7 @@ import (
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // cashWorld is a small web whose pages are done, folded, and done again, on one node with three
@@ -45,7 +45,7 @@ func newCashWorld(t *testing.T, rng *rand.Rand, pages int, limits cash.Limits, k
 
 // cites makes what the links of a page are to importance.
 func (w *cashWorld) cites(page int) []byte {
-	var targets []importance.Target
+	var targets []opic.Target
 	for _, i := range w.links[page] {
 		targets = append(targets, cash.CiteOf(&w.pages[i]))
 	}
@@ -151,19 +151,19 @@ func (w *cashWorld) move(p crawl.Partition) {
 
 // cashCount is what the keys of a partition say of its cash.
 type cashCount struct {
-	pending, logged importance.Cash
+	pending, logged opic.Cash
 	accounts, pages int64
-	ranks, said     importance.Histogram
+	ranks, said     opic.Histogram
 	totals          layout.CashTotalsEntry
 	inbox           map[crawl.Partition]uint64
 	outbox          []cash.CreditEntry
 	log             int
-	in              map[importance.URL]importance.Account
-	links           map[importance.URL]int
+	in              map[opic.URL]opic.Account
+	links           map[opic.URL]int
 }
 
 func countCash(f *Frontier, p crawl.Partition) (c cashCount, err error) {
-	c.inbox, c.in, c.links = map[crawl.Partition]uint64{}, map[importance.URL]importance.Account{}, map[importance.URL]int{}
+	c.inbox, c.in, c.links = map[crawl.Partition]uint64{}, map[opic.URL]opic.Account{}, map[opic.URL]int{}
 	v, err := f.w.Read(p)
 	if err != nil {
 		return c, err
@@ -173,7 +173,7 @@ func countCash(f *Frontier, p crawl.Partition) (c cashCount, err error) {
 		return c, err
 	}
 	it := v.Iterate([]byte{layout.TableCash})
-	var last importance.URL
+	var last opic.URL
 	for it.Seek(v.Abs([]byte{layout.TableCash})); it.Valid(); it.Next() {
 		rel := slices.Clone(it.Key()[layout.PrefixLen:])
 		value, err := it.Value()
@@ -183,8 +183,8 @@ func countCash(f *Frontier, p crawl.Partition) (c cashCount, err error) {
 		switch rel[1] {
 		case layout.CashAccounts:
 			bound, _ := layout.ParseCashKey(rel, layout.CashAccounts)
-			block := importance.Block{Bytes: value}
-			err = block.Accounts(func(u importance.URL, a importance.Account) {
+			block := opic.Block{Bytes: value}
+			err = block.Accounts(func(u opic.URL, a opic.Account) {
 				if c.accounts > 0 && u <= last || uint64(u) > bound {
 					err = fmt.Errorf("account %x stands behind %x in the block up to %x", u, last, bound)
 				}
@@ -215,16 +215,16 @@ func countCash(f *Frontier, p crawl.Partition) (c cashCount, err error) {
 		case layout.CashInbox:
 			c.inbox[crawl.Partition(rel[2])<<8|crawl.Partition(rel[3])], err = layout.DecodeMark(value)
 		case layout.CashLinks:
-			var links []importance.Target
+			var links []opic.Target
 			_, links, err = layout.DecodeCashLinks(nil, value)
-			if number, _ := layout.ParseCashKey(rel, layout.CashLinks); c.in[importance.URL(number)].At == 0 {
-				c.links[importance.URL(number)] = len(links)
+			if number, _ := layout.ParseCashKey(rel, layout.CashLinks); c.in[opic.URL(number)].At == 0 {
+				c.links[opic.URL(number)] = len(links)
 			} else if len(links) > 0 {
 				err = errors.Join(err, fmt.Errorf("links of %x in two places", number))
 			}
 		case layout.CashRanks[1]:
-			var h *importance.Histogram
-			if h, err = importance.DecodeHistogram(value); err == nil {
+			var h *opic.Histogram
+			if h, err = opic.DecodeHistogram(value); err == nil {
 				c.said = *h
 			}
 		}
@@ -242,7 +242,7 @@ func countCash(f *Frontier, p crawl.Partition) (c cashCount, err error) {
 	return c, err
 }
 
-func sumOf(entries []importance.Entry) (sum importance.Cash) {
+func sumOf(entries []opic.Entry) (sum opic.Cash) {
 	for i := range entries {
 		for _, c := range entries[i].Credits {
 			sum += c.Amount
@@ -254,8 +254,8 @@ func sumOf(entries []importance.Entry) (sum importance.Cash) {
 // cashInvariants checks that the cash of all partitions is conserved.
 func cashInvariants(f *Frontier, partitions int) error {
 	counts := make([]cashCount, partitions)
-	var ledger importance.Ledger
-	var waiting importance.Cash
+	var ledger opic.Ledger
+	var waiting opic.Cash
 	for p := range counts {
 		var err error
 		if counts[p], err = countCash(f, crawl.Partition(p)); err != nil {
@@ -340,7 +340,7 @@ func (w *cashWorld) compare() {
 	for i := range w.pages {
 		a, ok, err := w.r.Standing(w.pages[i].Partition, w.pages[i].Target.URL)
 		w.r.must(err)
-		got := float64(a.Total()) / float64(importance.Unit)
+		got := float64(a.Total()) / float64(opic.Unit)
 		// A URL that lost all links to it stays known.
 		if !ok && x[i] > 0 || a.In != in[i] || a.Fetched != w.visited[i] || a.Fetched && a.Links != len(links[i]) {
 			w.t.Errorf("%s: %+v, known %v, want %d links to it, %d on it", w.pages[i].Target.URL, a, ok, in[i], len(links[i]))
@@ -402,7 +402,7 @@ func cashStory(ctx context.Context, f *Frontier) error {
 			if err != nil {
 				return err
 			}
-			targets := []importance.Target{cash.CiteOf(&pages[(i+1+round)%6]), cash.CiteOf(&pages[(i+3)%6])}
+			targets := []opic.Target{cash.CiteOf(&pages[(i+1+round)%6]), cash.CiteOf(&pages[(i+3)%6])}
 			c := Completion{Lease: crawl.Lease{Partition: pages[i].Partition, Epoch: 1, Host: layout.HostOf(rec.URL), Item: rec.Item}, Outcome: fetched,
 				Cites: cash.CitesOf(rec.URL, rec.URL.Host(), targets)}
 			if err := f.Complete(ctx, c); err != nil {
@@ -493,7 +493,7 @@ func TestImportanceOffWritesNothing(t *testing.T) {
 func TestCreditsOfAForeignPartition(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
-	e := cash.CreditEntry{From: 0, Key: OutboxKey{Target: 5, Seq: 1}, Bytes: layout.EncodeCashCredits([]importance.Entry{{Credits: []importance.Credit{{URL: 1, Amount: 1, Links: 1}}}})}
+	e := cash.CreditEntry{From: 0, Key: OutboxKey{Target: 5, Seq: 1}, Bytes: layout.EncodeCashCredits([]opic.Entry{{Credits: []opic.Credit{{URL: 1, Amount: 1, Links: 1}}}})}
 	marks, err := r.ApplyCredits(t.Context(), []cash.CreditEntry{e})
 	r.must(err)
 	if marks[0] != 0 {
@@ -511,13 +511,13 @@ func TestCreditsOfAForeignPartition(t *testing.T) {
 	if marks, err = r.ApplyCredits(t.Context(), []cash.CreditEntry{e}); err != nil || marks[0] != 2 {
 		t.Errorf("a visit from another partition: %v, %v", marks, err)
 	}
-	if c, err := countCash(r.Frontier, 0); err != nil || c.totals.Ledger != (importance.Ledger{}) {
+	if c, err := countCash(r.Frontier, 0); err != nil || c.totals.Ledger != (opic.Ledger{}) {
 		t.Errorf("what cannot be read has brought %+v, %v", c.totals.Ledger, err)
 	}
 	e.From, e.Key.Seq = 0, 1
 	r.badEntries()
 	r.must(r.Freeze(t.Context(), 0))
-	e.Bytes = layout.EncodeCashCredits([]importance.Entry{{Credits: []importance.Credit{{URL: 1, Amount: 1}}}})
+	e.Bytes = layout.EncodeCashCredits([]opic.Entry{{Credits: []opic.Credit{{URL: 1, Amount: 1}}}})
 	if marks, err = r.ApplyCredits(t.Context(), []cash.CreditEntry{e}); err != nil || marks[0] != 0 {
 		t.Errorf("a frozen partition has taken credits: %v, %v", marks, err)
 	}
@@ -527,7 +527,7 @@ func TestCreditsOfAForeignPartition(t *testing.T) {
 // does not count the others twice.
 func (r *running) badEntries() {
 	r.t.Helper()
-	one := layout.EncodeCashCredits([]importance.Entry{{Credits: []importance.Credit{{URL: 1, Amount: 1, Links: 1}}}})
+	one := layout.EncodeCashCredits([]opic.Entry{{Credits: []opic.Credit{{URL: 1, Amount: 1, Links: 1}}}})
 	entry := func(from crawl.Partition, seq uint64, value []byte) cash.CreditEntry {
 		return cash.CreditEntry{From: from, Key: OutboxKey{Target: 0, Seq: seq}, Bytes: value}
 	}

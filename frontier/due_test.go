@@ -18,7 +18,7 @@ import (
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
-	"crawlnode/recrawl"
+	recrawl "crawlnode/recrawl/visits"
 )
 
 // testJudge counts: a page's Visits is how many there were, its host's Site how many of its pages are

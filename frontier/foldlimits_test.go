@@ -10,7 +10,7 @@ import (
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // measured checks the size of each transaction, and of each log entry that a fold makes. Only the
@@ -72,11 +72,11 @@ func TestFoldsOfPagesWithManyLinks(t *testing.T) {
 	m := &measured{KV: kv, t: t, limits: kv.Limits()}
 	r := startHolding(t, m, 1, commit.Options{})
 	r.Limits.Least = 1 << 10
-	targets := make([]importance.Target, links)
+	targets := make([]opic.Target, links)
 	for i := range targets {
-		targets[i].URL = importance.URLOf(1<<40, uint64(i+1)<<24)
+		targets[i].URL = opic.URLOf(1<<40, uint64(i+1)<<24)
 	}
-	visit := func(l crawl.Routed, again bool, targets []importance.Target) {
+	visit := func(l crawl.Routed, again bool, targets []opic.Target) {
 		t.Helper()
 		l.Target.Again = again
 		r.add(l)
@@ -98,11 +98,11 @@ func TestFoldsOfPagesWithManyLinks(t *testing.T) {
 		}
 	}
 	var all []crawl.Routed
-	var menu []importance.Target
+	var menu []opic.Target
 	for i := range pages {
 		all = append(all, link(fmt.Sprintf("http://h1.p0.test/%d", i)))
 		menu = append(menu, cash.CiteOf(&all[i]))
-		visit(all[i], false, append([]importance.Target(nil), targets...))
+		visit(all[i], false, append([]opic.Target(nil), targets...))
 	}
 	r.foldAll(0)
 	conserved(pages)
@@ -128,9 +128,9 @@ func TestFoldsOfManyPartitions(t *testing.T) {
 	m := &measured{KV: storage.NewMemory(), t: t, limits: storage.Limits{Entries: 3_000, Bytes: 1 << 20}}
 	r := startHolding(t, m, 1, commit.Options{})
 	for i := range pages {
-		var targets []importance.Target
+		var targets []opic.Target
 		for k := range links {
-			targets = append(targets, importance.Target{Partition: crawl.Partition(1 + i*links + k), URL: 1})
+			targets = append(targets, opic.Target{Partition: crawl.Partition(1 + i*links + k), URL: 1})
 		}
 		l := link(fmt.Sprintf("http://h1.p0.test/%d", i))
 		r.add(l)
@@ -139,7 +139,7 @@ func TestFoldsOfManyPartitions(t *testing.T) {
 	r.foldAll(0)
 	c, err := countCash(r.Frontier, 0)
 	r.must(err)
-	sent := importance.Cash(0)
+	sent := opic.Cash(0)
 	for _, e := range c.outbox {
 		entries, err := layout.DecodeCashCredits(e.Bytes)
 		r.must(err)
@@ -163,12 +163,12 @@ func TestAnEqualRevisitSettles(t *testing.T) {
 		it := r.record(page.Target.URL.String()).Item
 		r.must(r.Complete(t.Context(), Completion{
 			Lease:   crawl.Lease{Partition: 0, Epoch: 1, Host: layout.HostOf(it.URL), Item: it},
-			Outcome: fetched, Cites: cash.CitesOf(page.Target.URL, "p0.test", []importance.Target{{URL: 1}}),
+			Outcome: fetched, Cites: cash.CitesOf(page.Target.URL, "p0.test", []opic.Target{{URL: 1}}),
 		}))
 	}
 	visit()
 	r.foldAll(0)
-	credit := []importance.Entry{{Credits: []importance.Credit{{URL: cash.CiteOf(&page).URL, Amount: importance.Unit}}}}
+	credit := []opic.Entry{{Credits: []opic.Credit{{URL: cash.CiteOf(&page).URL, Amount: opic.Unit}}}}
 	_, err := r.ApplyCredits(t.Context(), []cash.CreditEntry{{From: 1, Key: OutboxKey{Seq: 1}, Bytes: layout.EncodeCashCredits(credit)}})
 	r.must(err)
 	visit()
@@ -176,7 +176,7 @@ func TestAnEqualRevisitSettles(t *testing.T) {
 	r.must(err)
 	a, _, err := r.Standing(0, page.Target.URL)
 	r.must(err)
-	if d.Entries != 2 || d.Settled != 1 || a.Pending != 0 || a.Settled != 2*importance.Unit {
+	if d.Entries != 2 || d.Settled != 1 || a.Pending != 0 || a.Settled != 2*opic.Unit {
 		t.Errorf("%+v, %+v", d, a)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // older leaves the links of a partition's pages as programs wrote them before decision 0223: each page has an entry of its own, and what
@@ -24,7 +24,7 @@ func (w *cashWorld) older(p crawl.Partition) {
 	w.r.must(err)
 	totals.Folds, totals.Folded = 0, 0
 	sets := []storage.Entry{{Key: []byte(layout.CashTotals), Value: layout.EncodeCashTotals(&totals)}}
-	pages := map[importance.URL]importance.Account{}
+	pages := map[opic.URL]opic.Account{}
 	it := v.Iterate([]byte{layout.TableCash})
 	defer it.Close()
 	for it.Seek(v.Abs([]byte{layout.TableCash, layout.CashAccounts})); it.Valid(); it.Next() {
@@ -33,14 +33,14 @@ func (w *cashWorld) older(p crawl.Partition) {
 		w.r.must(err)
 		switch rel[1] {
 		case layout.CashAccounts:
-			block := importance.Block{Bytes: bytes.Clone(value)}
-			mine := map[importance.URL]importance.Account{}
-			w.r.must(block.Accounts(func(u importance.URL, a importance.Account) { mine[u] = a }))
-			var deltas []importance.Delta
+			block := opic.Block{Bytes: bytes.Clone(value)}
+			mine := map[opic.URL]opic.Account{}
+			w.r.must(block.Accounts(func(u opic.URL, a opic.Account) { mine[u] = a }))
+			var deltas []opic.Delta
 			for _, u := range slices.Sorted(maps.Keys(mine)) {
-				deltas = append(deltas, importance.Delta{URL: u})
+				deltas = append(deltas, opic.Delta{URL: u})
 			}
-			blocks, err := block.Fold(deltas, func(_ importance.URL, _ importance.Account, a *importance.Account) { a.At = 0 })
+			blocks, err := block.Fold(deltas, func(_ opic.URL, _ opic.Account, a *opic.Account) { a.At = 0 })
 			w.r.must(err)
 			if len(blocks) == 1 { // else it was about to be divided, and stays
 				sets = append(sets, storage.Entry{Key: rel, Value: blocks[0].Bytes})

@@ -8,7 +8,7 @@ import (
 	"crawlnode/frontier/due"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/result"
-	"crawlnode/recrawl"
+	"crawlnode/recrawl/visits"
 )
 
 // A page is planned when it is done, its record has Visits and a CheckAt. Then it has exactly one
@@ -22,7 +22,7 @@ func planned(rec *crawl.Record) bool { return rec.Visits != "" && !rec.CheckAt.I
 // without a plan; old is what there was before, empty on a first visit. The verdict is nil when
 // nobody has judged.
 func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Record,
-	it *crawl.Item, o *crawl.Outcome, weight float64) *recrawl.Verdict {
+	it *crawl.Item, o *crawl.Outcome, weight float64) *visits.Verdict {
 	j := pg.f.judge
 	counted := planned(old)
 	if j == nil || !j.On() && old.Visits == "" || rec.State != crawl.Done && !counted {
@@ -44,7 +44,7 @@ func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Rec
 	if it.Revisit && o.Status != 0 && it.Via != crawl.ViaSitemapFile {
 		due.CountRevisit(&pg.State.Counters, o.Status, plan.Verdict)
 	}
-	failed := rec.State != crawl.Done || plan.Verdict == recrawl.Unknown && recrawl.AnswerOf(old.Status) != recrawl.Failed
+	failed := rec.State != crawl.Done || plan.Verdict == visits.Unknown && visits.AnswerOf(old.Status) != visits.Failed
 	if counted && failed {
 		// Nothing was learnt of the page: what was known stays.
 		item := rec.Item

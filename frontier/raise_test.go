@@ -17,12 +17,12 @@ import (
 	"crawlnode/frontier/order"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // byScore orders queues by scores with even cuts.
 func byScore() *order.Policy {
-	return &order.Policy{Weights: importance.DefaultWeights, Cuts: importance.EvenCuts, Scores: &order.Scores{}}
+	return &order.Policy{Weights: opic.DefaultWeights, Cuts: opic.EvenCuts, Scores: &order.Scores{}}
 }
 
 // raise lets links say much of some URLs, in queues or not, and then visits one that was loaded before.
@@ -172,7 +172,7 @@ func TestRaiseIsBounded(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 	o := byScore()
-	o.Weights = importance.Weights{Importance: 0.8, Depth: 0.1, Freshness: 0.1}
+	o.Weights = opic.Weights{Importance: 0.8, Depth: 0.1, Freshness: 0.1}
 	r.SetOrder(o)
 	const raw = "http://h1.p0.test/1"
 	r.add(link(raw), link("http://h1.p0.test/2"))
@@ -219,7 +219,7 @@ func TestFoldsRaise(t *testing.T) {
 		other := link(fmt.Sprintf("http://h%d.p0.test/other", page+1))
 		r.add(l)
 		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, l.Target.URL.Host()), Outcome: fetched, Own: []crawl.Routed{star, other},
-			Cites: cash.CitesOf(l.Target.URL, l.Target.URL.Host(), []importance.Target{cash.CiteOf(&star), cash.CiteOf(&other)})}))
+			Cites: cash.CitesOf(l.Target.URL, l.Target.URL.Host(), []opic.Target{cash.CiteOf(&star), cash.CiteOf(&other)})}))
 		if page == 0 {
 			before = r.record(star.Target.URL.String()).Band
 		}
@@ -231,7 +231,7 @@ func TestFoldsRaise(t *testing.T) {
 		n, err := r.Raise(t.Context(), 0, d.Rises)
 		r.must(err)
 		moved += n
-		var h importance.Histogram
+		var h opic.Histogram
 		r.must(r.AddRanks(&h, 0))
 		next := *o
 		next.Ranks = h.Ranks()

@@ -7,7 +7,7 @@ import (
 	"crawlnode/frontier/cash"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/storage"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // Credits for another partition go into its log at once where this node is alone, and wait in the outbox while anybody
@@ -34,7 +34,7 @@ func TestCreditsWaitForCopies(t *testing.T) {
 			page, target := link("http://h1.p0.test/"), link(c.target)
 			r.add(page)
 			it := r.lease(0, "h1.p0.test")
-			r.must(r.Complete(t.Context(), Completion{Lease: it, Outcome: fetched, Cites: cash.CitesOf(page.Target.URL, "p0.test", []importance.Target{cash.CiteOf(&target)})}))
+			r.must(r.Complete(t.Context(), Completion{Lease: it, Outcome: fetched, Cites: cash.CitesOf(page.Target.URL, "p0.test", []opic.Target{cash.CiteOf(&target)})}))
 			if c.copied != 9 {
 				e, err := r.Export(t.Context(), c.copied, (&caught{}).sink)
 				r.must(err)

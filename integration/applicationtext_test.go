@@ -10,7 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"crawlnode/store/archive"
+	"crawlnode/output/archive"
 )
 
 // wordCount says how two texts differ.

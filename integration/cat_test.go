@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"crawlnode/output/archive"
 	"crawlnode/simweb"
-	"crawlnode/store/archive"
 )
 
 // TestCatEqualsTheArchive reads pages of three nodes through one that does not have most of them,

@@ -21,8 +21,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/parquet-go/parquet-go"
 
-	"crawlnode/store/archive"
-	"crawlnode/store/table"
+	"crawlnode/output/archive"
+	"crawlnode/output/table"
 )
 
 // smallSite has a page of each kind that exports tell apart.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"crawlnode/store/archive"
+	"crawlnode/output/archive"
 )
 
 // A node whose archive is on a full volume of its own pauses and names it, writes no partial

@@ -19,7 +19,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/frontier/storage"
-	"crawlnode/node/resources"
+	"crawlnode/local/resources"
 )
 
 var (

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/recrawl/estimate"
 	"crawlnode/recrawl/policy"
+	"crawlnode/recrawl/policy/estimate"
 	"crawlnode/simweb"
 )
 

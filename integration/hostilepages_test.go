@@ -24,7 +24,7 @@ var withHostilePages = flag.Bool("hostilepages", false, "show hostile pages to t
 
 const hostilePagesHead = `# Hostile pages in the browser
 
-Hostile pages (` + "`web/render/testdata/hostile.txt`" + `) are shown to the browsers of two nodes, of which one is killed and started again; plain pages are crawled before, and again beside them. *cut*: taken as they were fetched, because the browser could not be read
+Hostile pages (` + "`render/browser/testdata/hostile.txt`" + `) are shown to the browsers of two nodes, of which one is killed and started again; plain pages are crawled before, and again beside them. *cut*: taken as they were fetched, because the browser could not be read
 any more. *connections*: at the canary, which nothing may reach, and requests at the web server that are not the crawler's. *left*: processes and profiles after the stop. Appended by
 
     go test ./integration -count=1 -v -run '^TestHostilePages$' -hostilepages
@@ -69,10 +69,10 @@ func startCanary(t *testing.T, ip string) *canary {
 	return c
 }
 
-// hostilePages reads the pages that package web/render is tested with, for a canary and a name that changes.
+// hostilePages reads the pages that package render/browser is tested with, for a canary and a name that changes.
 func hostilePages(t *testing.T, c *canary, rebind string) (names, bodies []string) {
 	t.Helper()
-	text, err := os.ReadFile("../web/render/testdata/hostile.txt")
+	text, err := os.ReadFile("../render/browser/testdata/hostile.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

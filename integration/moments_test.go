@@ -12,7 +12,7 @@ import (
 
 	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
-	nodestatus "crawlnode/node/status"
+	nodestatus "crawlnode/status"
 )
 
 // recorded is a Picture that a node of a real crawl has had, as testdata/moments keeps it: what

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/output/archive"
 	"crawlnode/simweb"
-	"crawlnode/store/archive"
 )
 
 // conditionalHosts is how many hosts TestNotModified crawls, of 50 pages each.

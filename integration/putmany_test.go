@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"crawlnode/api/urlfrontier/wire"
+	"crawlnode/workers/urlfrontier/wire"
 )
 
 var (

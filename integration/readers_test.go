@@ -23,7 +23,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"crawlnode/store/table"
+	"crawlnode/output/table"
 )
 
 // readCase is a page that every reader is to show alike. The words are in no other page.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/store/archive"
-	"crawlnode/web/render"
+	"crawlnode/output/archive"
+	render "crawlnode/render/browser"
 )
 
 // needsBrowser marks a test that shows pages to a real browser.

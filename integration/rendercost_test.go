@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"crawlnode/web/render"
+	render "crawlnode/render/browser"
 )
 
 var renderCost = flag.Int("rendercost", 0, "pages of an application that TestRenderCost crawls with crawlnode, with crawlee, and with chromium --dump-dom (a quarter of them); appends to docs/results/rendercost.md")

@@ -12,7 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"crawlnode/store/archive"
+	"crawlnode/output/archive"
 )
 
 var replayPages = flag.Int("replaypages", 10, "how many pages of each site TestReplayRealSites shows; 0: all")

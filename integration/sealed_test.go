@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"crawlnode/crawl"
-	"crawlnode/store/archive"
+	"crawlnode/output/archive"
 	"crawlnode/web/urlnorm"
 )
 

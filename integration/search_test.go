@@ -134,7 +134,7 @@ func (c *cluster) questions(n int) (queries []string) {
 
 // Every node answers the same questions alike. Then one of them is stopped, as by a machine that hangs: the answers of the
 // others become whole, from its replicas, while it still hangs. How long one takes is judged in virtual time
-// (node/indexer.TestStalledNodesDoNotHoldTheAnswer): here a busy machine may slow all of them.
+// (search.TestStalledNodesDoNotHoldTheAnswer): here a busy machine may slow all of them.
 func TestSearchWithAStalledNode(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()

@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 
-	"crawlnode/clusterkey"
 	crawlnode "crawlnode/node"
 	"crawlnode/peer"
+	"crawlnode/security/clusterkey"
 )
 
 // secret is a cluster's key, as `keygen` made it.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	storefiles "crawlnode/store/files"
+	storefiles "crawlnode/local/files"
 )
 
 // This file holds the archives of simulated nodes, which are real files, and their volumes, which fill up for a while. What must be true of

@@ -8,7 +8,7 @@ import (
 	"crawlnode/frontier/layout"
 	storereader "crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // This file judges importance: its cash is conserved, whatever happens to nodes and partitions.
@@ -33,27 +33,27 @@ func (s *simulation) cashRests(within time.Duration) {
 	if !s.ranked() || s.losesCash() {
 		return
 	}
-	var sum importance.Ledger
+	var sum opic.Ledger
 	rests := s.until(within, func() string {
-		sum = importance.Ledger{}
+		sum = opic.Ledger{}
 		held, waiting := 0, 0
 		for _, name := range s.up() {
 			if err := cashOf(s.members[name].store, &sum, &held, &waiting); err != nil {
 				return fmt.Sprintf("importance: %s: %v", name, err)
 			}
 		}
-		if held != simPartitions || waiting > 0 || sum.Sent != sum.Received || sum.Sent == 0 || sum.Minted%importance.Unit != 0 || sum.Minted > importance.Unit*importance.Cash(s.web.size()) {
+		if held != simPartitions || waiting > 0 || sum.Sent != sum.Received || sum.Sent == 0 || sum.Minted%opic.Unit != 0 || sum.Minted > opic.Unit*opic.Cash(s.web.size()) {
 			return fmt.Sprintf("importance: %d partitions, %d entries wait, %+v", held, waiting, sum)
 		}
 		return ""
 	})
 	if rests {
-		s.note("importance: %d units were given", sum.Minted/importance.Unit)
+		s.note("importance: %d units were given", sum.Minted/opic.Unit)
 	}
 }
 
 // cashOf adds what the held partitions of a store say of their cash.
-func cashOf(store *storage.Memory, sum *importance.Ledger, held, waiting *int) error {
+func cashOf(store *storage.Memory, sum *opic.Ledger, held, waiting *int) error {
 	snap, err := store.Snapshot()
 	if err != nil {
 		return err

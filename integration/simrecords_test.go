@@ -10,8 +10,8 @@ import (
 	"crawlnode/frontier/layout"
 	storereader "crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
-	"crawlnode/store/archive"
-	storefiles "crawlnode/store/files"
+	storefiles "crawlnode/local/files"
+	"crawlnode/output/archive"
 )
 
 // This file compares at the end what was stored twice:

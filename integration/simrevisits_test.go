@@ -14,7 +14,7 @@ import (
 	"crawlnode/frontier/layout"
 	storereader "crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
-	"crawlnode/recrawl"
+	recrawl "crawlnode/recrawl/visits"
 )
 
 // This file visits pages again in simulated clusters, and judges when.

@@ -14,8 +14,8 @@ import (
 
 	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
-	"crawlnode/node/crawldoc"
-	nodestatus "crawlnode/node/status"
+	"crawlnode/settings/crawldoc"
+	nodestatus "crawlnode/status"
 )
 
 // waitingText is how a bottleneck tells of waiting hosts.

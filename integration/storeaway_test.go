@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/output/upload/s3test"
 	"crawlnode/simweb"
-	"crawlnode/store/s3test"
 )
 
 var storeAway = flag.Duration("storeaway", 75*time.Second, "how long the object store of TestStoreAway is away")

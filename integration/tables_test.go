@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"crawlnode/output/archive"
 	"crawlnode/simweb"
-	"crawlnode/store/archive"
 )
 
 // TestTables crawls a web with three nodes, exports it as Parquet, and has DuckDB answer: what it counts is what the index says,

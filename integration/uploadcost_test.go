@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"crawlnode/store/s3test"
+	"crawlnode/output/upload/s3test"
 )
 
 var uploadCost = flag.Int("uploadcost", 0, "run TestUploadCost with so many files of 64 MiB, and append the figures to docs/results/uploads.md")

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"crawlnode/output/upload/s3test"
 	"crawlnode/simweb"
-	"crawlnode/store/s3test"
 )
 
 var uploadKills = flag.Int("uploadkills", 3, "how often TestUploads kills a node")

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"crawlnode/store/s3test"
+	"crawlnode/output/upload/s3test"
 )
 
 // TestUploadOverTLS copies the files of a crawl to a store whose certificate an authority of one's own has signed: the command says so and fails until the

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"crawlnode/store/s3test"
+	"crawlnode/output/upload/s3test"
 )
 
 // finishedFiles watches the finished files of a cluster's nodes. It keeps a link to each, and when one goes, the store must have it,

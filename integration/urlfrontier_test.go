@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"crawlnode/api/urlfrontier/wire"
+	"crawlnode/workers/urlfrontier/wire"
 )
 
 // TestURLFrontier has two clients of the URLFrontier protocol crawl four hosts out of three nodes that fetch no page. One node is killed. Each page

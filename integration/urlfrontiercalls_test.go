@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	grpcstatus "google.golang.org/grpc/status"
 
-	"crawlnode/api/urlfrontier/wire"
+	"crawlnode/workers/urlfrontier/wire"
 )
 
 // frontierCall is one call of the URLFrontier contract.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"crawlnode/api/urlfrontier/wire"
+	"crawlnode/workers/urlfrontier/wire"
 )
 
 // frontierTrip is a client, its node and what was done so far.

@@ -27,7 +27,7 @@ func newerRelease(t *testing.T) string {
 		number   int
 	}{
 		"../membership/consensus/version.go": {"const ProtocolVersion = ", protocol},
-		"../node/datadir/dir.go":             {"FormatVersion = ", format},
+		"../local/datadir/dir.go":            {"FormatVersion = ", format},
 	} {
 		raw, err := os.ReadFile(file)
 		if err != nil {

@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/store/archive"
+	"crawlnode/output/archive"
 )
 
 // viewerSites are URLs of each kind that is looked up otherwise than it is sorted, by a number.

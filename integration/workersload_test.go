@@ -22,8 +22,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	grpcstatus "google.golang.org/grpc/status"
 
-	"crawlnode/api/urlfrontier/wire"
 	"crawlnode/crawl"
+	"crawlnode/workers/urlfrontier/wire"
 )
 
 var (

@@ -167,7 +167,7 @@ func (l *loop) tick(ctx context.Context) error {
 	return nil
 }
 
-// mostUnits is how many units of time one tick stands for at most. Ticks of an idle process are up to 300 ms late (node/resources), and the
+// mostUnits is how many units of time one tick stands for at most. Ticks of an idle process are up to 300 ms late (local/resources), and the
 // ones that were due meanwhile are dropped. A longer gap is a fault of this process, whose time should not count against the others.
 const mostUnits = 4
 

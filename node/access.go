@@ -7,9 +7,9 @@ import (
 	"net"
 	"time"
 
-	"crawlnode/clusterkey"
 	"crawlnode/crawl"
-	"crawlnode/node/access"
+	"crawlnode/security/access"
+	"crawlnode/security/clusterkey"
 )
 
 // HTTPListener is bound and waits for the API to be served on it; with a cluster

@@ -6,19 +6,19 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/node/addresses"
-	"crawlnode/node/dispatch"
 	"crawlnode/peer"
+	"crawlnode/scheduler"
+	"crawlnode/scheduler/turns"
 )
 
 // This file fits in what spaces the requests to one address over all nodes.
 
 // newTurns makes the turns of this boot.
-func (n *Node) newTurns(e *engine) *addresses.Turns {
-	return addresses.New(addresses.Options{
-		Self: addresses.Member{ID: n.id, Boot: n.members.Self().Boot}, Partitions: e.partitions,
+func (n *Node) newTurns(e *engine) *turns.Turns {
+	return turns.New(turns.Options{
+		Self: turns.Member{ID: n.id, Boot: n.members.Self().Boot}, Partitions: e.partitions,
 		Clock: n.members.ClockReading, Crawls: n.mayCrawl, May: n.mayKeep, Holder: n.router.Holder, Target: n.target,
-		Gap: func(ip netip.Addr) time.Duration { return dispatch.IPDelay(n.settings(), ip) },
+		Gap: func(ip netip.Addr) time.Duration { return scheduler.IPDelay(n.settings(), ip) },
 		Call: func(ctx context.Context, to peer.Target, b *peer.AddressBatch) (*peer.AddressBatch, error) {
 			return peer.Call(ctx, n.pool, to, b, peer.PeerClient.Addresses)
 		},

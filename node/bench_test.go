@@ -12,7 +12,7 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/frontier/storage"
 	"crawlnode/ring"
-	"crawlnode/scheduler"
+	scheduler "crawlnode/scheduler/core"
 	"crawlnode/web/urlnorm"
 )
 

@@ -6,10 +6,10 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
-	"crawlnode/node/changes"
-	"crawlnode/node/events"
-	"crawlnode/node/status"
 	"crawlnode/peer"
+	"crawlnode/status"
+	"crawlnode/status/changes"
+	"crawlnode/status/events"
 )
 
 // This file acts on changes of the members and of what is held here.

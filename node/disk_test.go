@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
-	"crawlnode/node/addresses"
-	"crawlnode/node/addresses/turns"
-	"crawlnode/node/disk"
+	"crawlnode/local/disk"
 	"crawlnode/peer"
+	"crawlnode/scheduler/addresses"
+	"crawlnode/scheduler/turns"
 )
 
 // TestANewNodeWithoutRoom: who has nothing yet and finds no space says so and ends, at
@@ -63,14 +63,14 @@ func stillKeepsAddresses(t *testing.T, n *Node) {
 	t.Helper()
 	ip := netip.MustParseAddr("192.0.2.1")
 	until(t, patience, func() string {
-		if n.mayCrawl() || !n.mayKeep(addresses.PartitionOf(ip, n.partitions())) {
+		if n.mayCrawl() || !n.mayKeep(turns.PartitionOf(ip, n.partitions())) {
 			return "it crawls, or gives no turns"
 		}
 		return ""
 	})
-	ask := &peer.AddressMessage{Kind: uint32(turns.Ask), Address: ip.AsSlice(), StampNs: 1}
+	ask := &peer.AddressMessage{Kind: uint32(addresses.Ask), Address: ip.AsSlice(), StampNs: 1}
 	got := n.engine.Load().turns.Serve("other", &peer.AddressBatch{Boot: 1, Messages: []*peer.AddressMessage{ask}}).Messages
-	if len(got) != 1 || got[0].RestNs > 0 || got[0].Kind == uint32(turns.Wait) && got[0].Tenure == 0 {
+	if len(got) != 1 || got[0].RestNs > 0 || got[0].Kind == uint32(addresses.Wait) && got[0].Tenure == 0 {
 		t.Errorf("an ask is answered with %v", got) // a new keeper may say that it waits for older turns
 	}
 }

@@ -9,25 +9,25 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/links/contents"
 	"crawlnode/membership"
-	"crawlnode/node/addresses"
-	"crawlnode/node/contents"
-	"crawlnode/node/dispatch"
-	"crawlnode/node/egress"
-	"crawlnode/node/heartbeat"
-	"crawlnode/node/indexer"
-	"crawlnode/node/report"
+	"crawlnode/membership/heartbeat"
 	"crawlnode/peer"
 	"crawlnode/pipeline"
 	"crawlnode/scheduler"
+	"crawlnode/scheduler/core"
+	"crawlnode/scheduler/turns"
+	"crawlnode/search"
+	"crawlnode/security/egress"
+	"crawlnode/status/report"
 	"crawlnode/web/fetcher"
 )
 
 // This file fits the dispatcher and the pipeline to the rest of the node.
 
 // newDispatcher makes the dispatcher with the node's rules as its hooks.
-func (n *Node) newDispatcher(t *addresses.Turns) *dispatch.Dispatcher {
-	d := dispatch.New(dispatch.Options{
+func (n *Node) newDispatcher(t *turns.Turns) *scheduler.Dispatcher {
+	d := scheduler.New(scheduler.Options{
 		Store: n.front, Resolver: egress.NewResolver(n.egress, n.dns, n.settings),
 		Turns: t, Parts: n.renderer.Parts,
 		Settings: n.settings,
@@ -35,7 +35,7 @@ func (n *Node) newDispatcher(t *addresses.Turns) *dispatch.Dispatcher {
 		Permit: func() bool { n.heap.Work(); return n.permits.Take() }, PermitDone: n.permits.Done,
 		MayFetch: n.mayFetch, MayLastTry: n.mayLastTry,
 		LookupRoom: n.dns.Room, Fetchers: n.fetchers,
-		Scheduler: scheduler.Config{MaxBytes: int(n.cfg.Memory) / 4, Fetchers: n.fetchers(), Forgive: n.forgive,
+		Scheduler: core.Config{MaxBytes: int(n.cfg.Memory) / 4, Fetchers: n.fetchers(), Forgive: n.forgive,
 			Retries: func() int { s := n.settings(); return s.RetryCount() }},
 		Logger: n.log,
 	})
@@ -44,10 +44,10 @@ func (n *Node) newDispatcher(t *addresses.Turns) *dispatch.Dispatcher {
 }
 
 // newElsewhere makes what fetches a robots.txt of a host that another node holds.
-func (n *Node) newElsewhere() *dispatch.Elsewhere {
-	return dispatch.NewElsewhere(dispatch.ElsewhereOptions{
+func (n *Node) newElsewhere() *scheduler.Elsewhere {
+	return scheduler.NewElsewhere(scheduler.ElsewhereOptions{
 		Self: n.id, Partitions: n.partitions, Holder: n.router.Holder,
-		Dispatcher: func() *dispatch.Dispatcher {
+		Dispatcher: func() *scheduler.Dispatcher {
 			if e := n.engine.Load(); e != nil {
 				return e.dispatcher
 			}
@@ -146,7 +146,7 @@ func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 		MaxIdleConns: n.breadth.Kept(), LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: func(a netip.Addr) bool { return n.settings().Allowed(a) }, Denied: n.mayNotDial,
 		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.Fetcher()})
 	return n.tracePages(pipeline.Options{Workers: n.breadth.Most(), Limit: n.breadth.Now, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Jars: n.front, Deriver: n.outputs.Deriver(), Derives: strings.Join(n.cfg.Derive, ","), Fetcher: f, Elsewhere: n.elsewhere, Keeper: n, Rules: n.pipelineRules, Log: n.log,
-		NoFingerprints: n.bare, Documents: new(indexer.Maker), Renderer: n.renderer, Traps: trapWatch{n}})
+		NoFingerprints: n.bare, Documents: new(search.Maker), Renderer: n.renderer, Traps: trapWatch{n}})
 }
 
 // pipelineRules is the present rulebook in the pipeline's words.
@@ -154,7 +154,7 @@ func (n *Node) pipelineRules() *pipeline.Rules { return n.doc.Current().Pipeline
 
 // moveFetching is handoff's view of the dispatcher.
 type moveFetching struct {
-	*dispatch.Dispatcher
+	*scheduler.Dispatcher
 	node   *Node
 	loaded crawl.Epoch // in which partition 0 was held when this process began; 0: it was not
 }

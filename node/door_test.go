@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"crawlnode/clusterkey/clusterkeytest"
-	"crawlnode/door"
 	"crawlnode/peer"
+	"crawlnode/security/clusterkey/clusterkeytest"
+	"crawlnode/security/door"
 )
 
 // openHandler answers renewals, and nothing else is asked of it.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"crawlnode/node/datadir"
+	"crawlnode/local/datadir"
 )
 
 // The classes of errors of Open and Run; the command's exit code goes by them.

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/finish"
 	"crawlnode/membership"
-	"crawlnode/node/finish"
-	"crawlnode/node/heartbeat"
+	"crawlnode/membership/heartbeat"
 	"crawlnode/peer"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
-	"crawlnode/node/heartbeat"
+	"crawlnode/membership/heartbeat"
 	"crawlnode/peer"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/node/inspect"
 	"crawlnode/peer"
+	"crawlnode/status/inspect"
 )
 
 // Both nodes of two list the same host, whoever holds it, while it waits in memory.

@@ -6,26 +6,26 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
-	"crawlnode/node/indexer"
 	"crawlnode/peer"
+	"crawlnode/search"
 )
 
-// This file fits package indexer to the rest of the node.
+// This file fits package search to the rest of the node.
 
 func (n *Node) openIndexer() {
-	n.indexer = indexer.New(indexer.Options{Self: n.id, Dir: n.dir.Join("index"), Store: n.front, Rules: n.indexRules, Partitions: n.partitions,
+	n.indexer = search.New(search.Options{Self: n.id, Dir: n.dir.Join("index"), Store: n.front, Rules: n.indexRules, Partitions: n.partitions,
 		Holders: n.holdersOf, Documents: func() int64 { return n.peers.Texts(n.members.Snapshot().Table.OwnedBy) + n.front.Totals().Texts }, Now: time.Now, Log: n.log,
 		Call: func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
 			reply, err := peer.Call(ctx, n.pool, n.target(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Search)
 			return reply.GetPayload(), err
 		}})
-	n.searcher = indexer.NewSearcher(n.indexer)
+	n.searcher = search.NewSearcher(n.indexer)
 }
 
-func (n *Node) indexRules() indexer.Rules {
+func (n *Node) indexRules() search.Rules {
 	b := n.doc.Current()
 	version, excludes := b.Indexed(n.spread.Stamp().ScopeHash, n.doc.Seeds)
-	return indexer.Rules{On: b.Doc.Settings.Index, Ranked: n.ranking.On(), Version: version, Excludes: excludes}
+	return search.Rules{On: b.Doc.Settings.Index, Ranked: n.ranking.On(), Version: version, Excludes: excludes}
 }
 
 // holdersOf are the members that have a partition, the holder first.
@@ -40,7 +40,7 @@ func (n *Node) holdersOf(p crawl.Partition) []crawl.NodeID {
 	return ids
 }
 
-// Search answers a question over the whole cluster: indexer.Searcher.Search.
+// Search answers a question over the whole cluster: search.Searcher.Search.
 func (n *Node) Search(ctx context.Context, q crawl.SearchQuery) (*crawl.SearchReport, error) {
 	if err := n.readyNow(); err != nil {
 		return nil, err

@@ -6,12 +6,12 @@ import (
 	"io"
 
 	"crawlnode/crawl"
-	"crawlnode/node/inspect"
-	"crawlnode/node/links"
-	"crawlnode/node/transfer"
+	"crawlnode/handoff/transfer"
+	"crawlnode/links"
 	"crawlnode/peer"
 	"crawlnode/ring"
-	"crawlnode/scheduler"
+	"crawlnode/scheduler/core"
+	"crawlnode/status/inspect"
 	"crawlnode/web/urlnorm"
 )
 
@@ -107,7 +107,7 @@ func (h handler) Archive(_ context.Context, _ string, req *peer.Envelope, out io
 // hostsInMemory is the dispatcher as package inspect sees it.
 type hostsInMemory struct{ node *Node }
 
-func (h hostsInMemory) Inspect(ctx context.Context, host crawl.Host) (s scheduler.HostSnapshot, ok bool, err error) {
+func (h hostsInMemory) Inspect(ctx context.Context, host crawl.Host) (s core.HostSnapshot, ok bool, err error) {
 	e := h.node.engine.Load()
 	if e == nil {
 		return s, false, errNotJoined
@@ -123,7 +123,7 @@ func (h hostsInMemory) LastFailure(ctx context.Context, host crawl.Host) (*crawl
 	return e.dispatcher.LastFailure(ctx, host)
 }
 
-func (h hostsInMemory) Top(ctx context.Context, sort string, n int) (top []scheduler.TopHost, inMemory int, err error) {
+func (h hostsInMemory) Top(ctx context.Context, sort string, n int) (top []core.TopHost, inMemory int, err error) {
 	e := h.node.engine.Load()
 	if e == nil {
 		return nil, 0, errNotJoined

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"crawlnode/node/datadir"
-	"crawlnode/node/disk"
-	"crawlnode/node/dispatch"
+	"crawlnode/local/datadir"
+	"crawlnode/local/disk"
+	"crawlnode/scheduler"
 )
 
 const (
@@ -47,7 +47,7 @@ func (n *Node) awaitEnd(over <-chan error) error {
 func (n *Node) abandon(wait time.Duration, what string) error {
 	n.closing.Store(true)
 	if e := n.engine.Load(); e != nil {
-		go e.dispatcher.EndAll(dispatch.ErrNoLease) // it may never return
+		go e.dispatcher.EndAll(scheduler.ErrNoLease) // it may never return
 	}
 	_ = n.http.Close()
 	_ = n.rpc.Close()

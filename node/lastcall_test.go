@@ -10,7 +10,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/storage"
-	"crawlnode/node/crawldoc"
+	"crawlnode/settings/crawldoc"
 )
 
 // doorListener asks something when it is closed for the first time.

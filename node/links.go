@@ -7,8 +7,8 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/handoff"
-	"crawlnode/node/disk"
-	"crawlnode/node/links"
+	"crawlnode/links"
+	"crawlnode/local/disk"
 	"crawlnode/peer"
 	"crawlnode/web/normalize"
 	"crawlnode/web/scope"

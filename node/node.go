@@ -10,46 +10,46 @@ import (
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/dnscache"
+	"crawlnode/finish"
 	"crawlnode/frontier"
 	"crawlnode/frontier/storage"
 	"crawlnode/handoff"
+	"crawlnode/handoff/transfer"
+	"crawlnode/importance"
+	"crawlnode/links"
+	"crawlnode/links/contents"
+	"crawlnode/local/datadir"
+	"crawlnode/local/disk"
+	"crawlnode/local/files"
+	"crawlnode/local/resources"
 	"crawlnode/membership"
+	"crawlnode/membership/heartbeat"
 	"crawlnode/metrics"
-	"crawlnode/node/access"
-	"crawlnode/node/addresses"
-	"crawlnode/node/breadth"
-	"crawlnode/node/changes"
-	"crawlnode/node/contents"
-	"crawlnode/node/crawldoc"
-	"crawlnode/node/datadir"
-	"crawlnode/node/disk"
-	"crawlnode/node/dispatch"
 	"crawlnode/node/drain"
-	"crawlnode/node/egress"
-	"crawlnode/node/events"
-	"crawlnode/node/finish"
-	"crawlnode/node/heartbeat"
-	"crawlnode/node/indexer"
-	"crawlnode/node/inspect"
-	"crawlnode/node/keyfile"
-	"crawlnode/node/links"
 	"crawlnode/node/network"
 	"crawlnode/node/orders"
-	"crawlnode/node/outputs"
-	"crawlnode/node/ranking"
-	"crawlnode/node/rendering"
-	"crawlnode/node/report"
-	"crawlnode/node/resources"
-	"crawlnode/node/revisits"
-	"crawlnode/node/rotation"
-	"crawlnode/node/sinks"
-	"crawlnode/node/spread"
 	"crawlnode/node/tracing"
-	"crawlnode/node/transfer"
-	"crawlnode/node/workers"
+	"crawlnode/output"
+	"crawlnode/output/sink"
 	"crawlnode/peer"
-	"crawlnode/store/files"
+	"crawlnode/recrawl"
+	"crawlnode/render"
+	"crawlnode/scheduler"
+	"crawlnode/scheduler/breadth"
+	"crawlnode/scheduler/turns"
+	"crawlnode/search"
+	"crawlnode/security/access"
+	"crawlnode/security/egress"
+	"crawlnode/security/keyfile"
+	"crawlnode/security/rotation"
+	"crawlnode/settings/crawldoc"
+	"crawlnode/settings/spread"
+	"crawlnode/status/changes"
+	"crawlnode/status/events"
+	"crawlnode/status/inspect"
+	"crawlnode/status/report"
 	"crawlnode/web/traps"
+	"crawlnode/workers"
 )
 
 // protocolVersion is what nodes of one cluster must share.
@@ -124,7 +124,7 @@ type Node struct {
 	server  *peer.Server
 	kv      storage.KV
 	front   *frontier.Frontier
-	outputs *outputs.Outputs
+	outputs *output.Outputs
 	dns     *dnscache.Cache
 	doc     *crawldoc.Store
 	metrics *metrics.Registry
@@ -142,14 +142,14 @@ type Node struct {
 	seeder    *links.Seeder
 	permits   *finish.Permits
 	finisher  *finish.Finisher
-	revisits  *revisits.Keeper
-	ranking   *ranking.Keeper
-	indexer   *indexer.Indexer
-	searcher  *indexer.Searcher
-	renderer  *rendering.Renderer
+	revisits  *recrawl.Keeper
+	ranking   *importance.Keeper
+	indexer   *search.Indexer
+	searcher  *search.Searcher
+	renderer  *render.Renderer
 	inspector *inspect.Inspector
 	contents  *contents.Index
-	elsewhere *dispatch.Elsewhere
+	elsewhere *scheduler.Elsewhere
 	report    *report.Reporter
 	drainer   *drain.Drainer
 	orders    *orders.Orders
@@ -165,7 +165,7 @@ type Node struct {
 	rotator        *rotation.Rotator
 	egress         *egress.Rules
 	*workers.Front // answers the API about workers
-	sinks          *sinks.Set
+	sinks          *sink.Set
 	tracer         *tracing.Tracer // nil: no traces
 	traced         *tracing.Visits // nil as well
 
@@ -190,8 +190,8 @@ type Node struct {
 type engine struct {
 	partitions  int
 	replication int
-	dispatcher  *dispatch.Dispatcher
-	turns       *addresses.Turns
+	dispatcher  *scheduler.Dispatcher
+	turns       *turns.Turns
 	desk        *workers.Desk
 	completer   *links.Completer
 	moves       *handoff.Driver

@@ -9,33 +9,33 @@ import (
 	"os"
 	"time"
 
-	"crawlnode/clusterkey"
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/dnscache"
-	"crawlnode/fairshare"
 	"crawlnode/frontier"
 	"crawlnode/frontier/storage"
+	"crawlnode/handoff/transfer"
+	"crawlnode/local/datadir"
+	"crawlnode/local/disk"
+	"crawlnode/local/files"
+	"crawlnode/local/resources"
 	"crawlnode/membership"
+	"crawlnode/membership/heartbeat"
 	"crawlnode/metrics"
-	"crawlnode/node/access"
-	"crawlnode/node/breadth"
-	"crawlnode/node/crawldoc"
-	"crawlnode/node/datadir"
-	"crawlnode/node/disk"
-	"crawlnode/node/egress"
-	"crawlnode/node/events"
-	"crawlnode/node/heartbeat"
-	"crawlnode/node/keyfile"
 	"crawlnode/node/network"
-	"crawlnode/node/outputs"
-	"crawlnode/node/report"
-	"crawlnode/node/resources"
-	"crawlnode/node/sinks"
-	"crawlnode/node/transfer"
+	"crawlnode/output"
+	"crawlnode/output/archive"
+	"crawlnode/output/sink"
 	"crawlnode/peer"
-	"crawlnode/store/archive"
-	"crawlnode/store/files"
+	"crawlnode/scheduler/breadth"
+	"crawlnode/scheduler/shares"
+	"crawlnode/security/access"
+	"crawlnode/security/clusterkey"
+	"crawlnode/security/egress"
+	"crawlnode/security/keyfile"
+	"crawlnode/settings/crawldoc"
+	"crawlnode/status/events"
+	"crawlnode/status/report"
 	"crawlnode/web/traps"
 )
 
@@ -102,7 +102,7 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openOutputs(o.OpenFile); err != nil {
 		return nil, err
 	}
-	if n.sinks, err = sinks.Open(n.cfg.Sinks, n.dir.Join("derived"), n.dir.Join("sinks"), n.log); err != nil {
+	if n.sinks, err = sink.Open(n.cfg.Sinks, n.dir.Join("derived"), n.dir.Join("sinks"), n.log); err != nil {
 		return nil, datadir.Failed("open the sinks", err)
 	}
 	if err = n.openTraces(); err != nil {
@@ -175,7 +175,7 @@ func (n *Node) openStores(kv storage.KV) (err error) {
 	if err != nil {
 		return transfer.CannotOpen(n.dir, err)
 	}
-	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.Exchanger(), Owner: fairshare.Domain, Events: egress.NameEvents(n.log, n.timings.Lookup.Observe)}); err != nil {
+	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.Exchanger(), Owner: shares.Domain, Events: egress.NameEvents(n.log, n.timings.Lookup.Observe)}); err != nil {
 		return usageError(fmt.Errorf("--dns: %w", err))
 	}
 	n.metrics = metrics.New(func() metrics.Sample { return n.report.Metrics() })
@@ -238,7 +238,7 @@ func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membe
 
 // openOutputs opens the archive and what is derived.
 func (n *Node) openOutputs(openFile files.Opener) (err error) {
-	n.outputs, err = outputs.Open(outputs.Options{Node: n.id, Version: n.version, Dir: n.dir, Config: &n.cfg, Settings: n.settings, Space: n.space,
+	n.outputs, err = output.Open(output.Options{Node: n.id, Version: n.version, Dir: n.dir, Config: &n.cfg, Settings: n.settings, Space: n.space,
 		Running: func() context.Context { return n.running }, Stop: n.stop, NoIndex: n.bare, OpenFile: openFile, Cluster: n.clusterID, Log: n.log,
 		LastTry: func(v crawl.Visit) (failures int, last bool) {
 			s := n.engine.Load().dispatcher.HostState(v)

@@ -8,8 +8,8 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
-	"crawlnode/node/rotation"
 	"crawlnode/peer"
+	"crawlnode/security/rotation"
 )
 
 // DrainMember asks a member to hand its partitions over and to leave: orders.Orders.Drain.

@@ -4,15 +4,15 @@ import (
 	"context"
 
 	"crawlnode/crawl"
-	"crawlnode/node/datadir"
-	"crawlnode/node/ranking"
+	"crawlnode/importance"
+	"crawlnode/local/datadir"
 	"crawlnode/peer"
 )
 
-// This file fits package ranking to the rest of the node.
+// This file fits package importance to the rest of the node.
 
 func (n *Node) openRanking() {
-	n.ranking = ranking.New(ranking.Options{Self: n.id, Store: n.front, Holdings: linkHoldings{n}, Peers: rankingPeers{linkPeers{n}}, Settings: n.settings, Log: n.log})
+	n.ranking = importance.New(importance.Options{Self: n.id, Store: n.front, Holdings: linkHoldings{n}, Peers: rankingPeers{linkPeers{n}}, Settings: n.settings, Log: n.log})
 }
 
 // Credit takes another member's credits for URLs.
@@ -20,7 +20,7 @@ func (h handler) Credit(ctx context.Context, _ string, b *peer.CreditBatch) (*pe
 	return h.node.ranking.Credit(ctx, b)
 }
 
-// rankingPeers are the other members as package ranking sees them.
+// rankingPeers are the other members as package importance sees them.
 type rankingPeers struct{ linkPeers }
 
 func (p rankingPeers) Credit(ctx context.Context, to crawl.NodeID, b *peer.CreditBatch) (*peer.CreditReply, error) {

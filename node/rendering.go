@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"crawlnode/crawl"
-	"crawlnode/node/rendering"
 	"crawlnode/peer"
+	"crawlnode/render"
 )
 
-// This file fits package rendering to the rest of the node.
+// This file fits package render to the rest of the node.
 
 // cacheShare is the part of --memory for what pages in the browser share.
 const cacheShare = 16
@@ -17,7 +17,7 @@ const cacheShare = 16
 // such settings over says in its health that it has none.
 func (n *Node) openRenderer() (err error) {
 	c := &n.cfg
-	n.renderer, err = rendering.New(rendering.Options{Self: n.id, Dir: n.dir.Join("browser"), Browser: c.Browser, Renderers: c.Renderers, Timeout: c.RenderTimeout,
+	n.renderer, err = render.New(render.Options{Self: n.id, Dir: n.dir.Join("browser"), Browser: c.Browser, Renderers: c.Renderers, Timeout: c.RenderTimeout,
 		Memory: int64(c.RenderMemory), CacheBytes: int(c.Memory) / cacheShare, Fetchers: c.Fetchers, Rules: n.pipelineRules, Partitions: n.partitions,
 		Holder: n.router.Holder, Call: n.askPart, Look: n.lookForErrands, Log: n.log})
 	if err != nil {
@@ -31,7 +31,7 @@ func (n *Node) openRenderer() (err error) {
 
 // askPart asks the holder of a host for what a page in this node's browser asks for.
 func (n *Node) askPart(ctx context.Context, to crawl.NodeID, req *peer.PartRequest) (*peer.PartReply, error) {
-	return peer.CallWithin(ctx, rendering.Patience, n.pool, n.target(to), req, peer.PeerClient.Part)
+	return peer.CallWithin(ctx, render.Patience, n.pool, n.target(to), req, peer.PeerClient.Part)
 }
 
 // Part answers another node whose browser shows a page.

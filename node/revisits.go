@@ -5,17 +5,17 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/node/datadir"
-	"crawlnode/node/dispatch"
-	"crawlnode/node/judge"
-	"crawlnode/node/ranking"
-	"crawlnode/node/revisits"
+	"crawlnode/importance"
+	"crawlnode/local/datadir"
+	"crawlnode/recrawl"
+	"crawlnode/recrawl/judge"
+	"crawlnode/scheduler"
 )
 
-// This file fits package revisits, and the frontier's judge, to the rest of the node.
+// This file fits package recrawl, and the frontier's judge, to the rest of the node.
 
 func (n *Node) openRevisits() {
-	n.revisits = revisits.New(revisits.Options{Self: n.id, Boot: n.members.Self().Boot, Pages: n.front, Settings: n.settings, Weighted: ranking.Weighted, May: n.mayCrawl,
+	n.revisits = recrawl.New(recrawl.Options{Self: n.id, Boot: n.members.Self().Boot, Pages: n.front, Settings: n.settings, Weighted: importance.Weighted, May: n.mayCrawl,
 		Fetchers: n.busyFetchers, Members: n.memberIDs, Logger: n.log})
 	n.front.UseJudge(judge.New(n.revisits.JudgeTerms, n.revisits.Replanned, n.excludes))
 }
@@ -45,10 +45,10 @@ func (n *Node) takeRevisits(id crawl.NodeID, boot crawl.Boot, said []byte) {
 	}
 }
 
-// countedVisits is the dispatcher as package links sees it; it counts the visits for package revisits.
+// countedVisits is the dispatcher as package links sees it; it counts the visits for package recrawl.
 type countedVisits struct {
-	*dispatch.Dispatcher
-	keeper *revisits.Keeper
+	*scheduler.Dispatcher
+	keeper *recrawl.Keeper
 }
 
 func (c countedVisits) Completed(v crawl.Visit) {

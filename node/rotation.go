@@ -7,11 +7,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"crawlnode/clusterkey"
 	"crawlnode/crawl"
 	"crawlnode/membership"
-	"crawlnode/node/rotation"
 	"crawlnode/peer"
+	"crawlnode/security/clusterkey"
+	"crawlnode/security/rotation"
 )
 
 // This file fits package rotation to the rest of the node.

@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"crawlnode/clusterkey"
-	"crawlnode/clusterkey/clusterkeytest"
 	"crawlnode/config"
 	"crawlnode/crawl"
-	"crawlnode/node/rotation"
 	"crawlnode/peer"
+	"crawlnode/security/clusterkey"
+	"crawlnode/security/clusterkey/clusterkeytest"
+	"crawlnode/security/rotation"
 )
 
 // keyedConfig is a small node with a key.

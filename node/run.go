@@ -11,15 +11,15 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/handoff"
+	"crawlnode/handoff/transfer"
+	"crawlnode/links"
+	"crawlnode/local/datadir"
+	"crawlnode/local/disk"
 	"crawlnode/membership"
-	"crawlnode/node/datadir"
-	"crawlnode/node/disk"
-	"crawlnode/node/dispatch"
-	"crawlnode/node/events"
-	"crawlnode/node/given"
-	"crawlnode/node/heartbeat"
-	"crawlnode/node/links"
-	"crawlnode/node/transfer"
+	"crawlnode/membership/heartbeat"
+	"crawlnode/scheduler"
+	"crawlnode/settings/given"
+	"crawlnode/status/events"
 )
 
 // Run does everything until the node was drained or stopped, the crawl has
@@ -106,7 +106,7 @@ func (n *Node) waitForWriters(group *errgroup.Group, stopStore func()) error {
 	go func() {
 		select {
 		case <-n.writersDone:
-		case <-time.After(2*dispatch.StopGrace + 4*time.Second): // the dispatcher's own bounds and some more
+		case <-time.After(2*scheduler.StopGrace + 4*time.Second): // the dispatcher's own bounds and some more
 		}
 		n.closing.Store(true) // a node that finds the port closed may take over
 		n.server.Stop()
@@ -152,7 +152,7 @@ func (n *Node) lead(ctx context.Context) error {
 	group.Go(func() error { return n.revisitRun(ctx) })
 	group.Go(func() error { return n.measure(ctx) })
 	group.Go(func() error { return n.followViews(ctx, e) })
-	group.Go(func() error { return dispatch.FollowLease(ctx, n.members, e.dispatcher) })
+	group.Go(func() error { return scheduler.FollowLease(ctx, n.members, e.dispatcher) })
 	group.Go(func() error { return n.joinCrawl(ctx) })
 	return group.Wait()
 }

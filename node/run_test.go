@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"crawlnode/node/datadir"
+	"crawlnode/local/datadir"
 )
 
 // TestStorageFirst: whichever goroutine first notices a store that fails, the node ends

@@ -5,9 +5,9 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
-	"crawlnode/node/heartbeat"
-	"crawlnode/node/spread"
+	"crawlnode/membership/heartbeat"
 	"crawlnode/peer"
+	"crawlnode/settings/spread"
 )
 
 // This file fits package spread to the rest of the node, and to people and pages.

@@ -14,7 +14,7 @@ import (
 
 	"crawlnode/config"
 	"crawlnode/crawl"
-	"crawlnode/node/heartbeat"
+	"crawlnode/membership/heartbeat"
 	"crawlnode/ring"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/storage"
-	"crawlnode/node/crawldoc"
+	"crawlnode/settings/crawldoc"
 )
 
 // TestFrozenDisk: a node whose disk does not answer says so, goes on when it does, and

@@ -7,11 +7,11 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/handoff"
+	"crawlnode/local/disk"
 	"crawlnode/membership"
-	"crawlnode/node/disk"
-	"crawlnode/node/dispatch"
-	"crawlnode/node/report"
-	"crawlnode/node/status"
+	"crawlnode/scheduler"
+	"crawlnode/status"
+	"crawlnode/status/report"
 	"crawlnode/ticks"
 )
 
@@ -53,7 +53,7 @@ func (n *Node) EventNews() <-chan struct{} { return n.events.News() }
 // reportedNode is the node as package report sees it.
 type reportedNode struct{ node *Node }
 
-func (r reportedNode) Engine() (*dispatch.Dispatcher, *handoff.Driver) {
+func (r reportedNode) Engine() (*scheduler.Dispatcher, *handoff.Driver) {
 	if e := r.node.engine.Load(); e != nil {
 		return e.dispatcher, e.moves
 	}

@@ -12,7 +12,7 @@ import (
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/frontier/storage"
-	"crawlnode/node/links"
+	"crawlnode/links"
 	"crawlnode/simweb"
 )
 

@@ -1,7 +1,7 @@
 package node
 
 import (
-	"crawlnode/node/links"
+	"crawlnode/links"
 	"crawlnode/node/tracing"
 	"crawlnode/pipeline"
 )

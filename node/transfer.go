@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"crawlnode/crawl"
-	"crawlnode/node/transfer"
+	"crawlnode/handoff/transfer"
 	"crawlnode/peer"
 )
 

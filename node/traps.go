@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/node/events"
+	"crawlnode/status/events"
 	"crawlnode/web/traps"
 	"crawlnode/web/urlnorm"
 )

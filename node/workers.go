@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"crawlnode/crawl"
-	"crawlnode/node/datadir"
-	"crawlnode/node/leases"
-	"crawlnode/node/workers"
+	"crawlnode/local/datadir"
 	"crawlnode/peer"
 	"crawlnode/pipeline"
 	"crawlnode/ring"
+	"crawlnode/workers"
+	"crawlnode/workers/leases"
 )
 
 // This file fits package workers to the rest of the node.

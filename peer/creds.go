@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	grpcpeer "google.golang.org/grpc/peer"
 
-	"crawlnode/door"
+	"crawlnode/security/door"
 )
 
 // maxHeaderBytes bounds the headers of a call; those of a node have some 200 bytes.

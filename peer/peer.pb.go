@@ -697,7 +697,7 @@ type RenewRequest struct {
 	// The disk of the sender does not answer. It asks for no lease, and the heartbeat does not
 	// count as a sign that it is alive.
 	Stalled bool `protobuf:"varint,12,opt,name=stalled,proto3" json:"stalled,omitempty"`
-	// What the sender's known pages want of visits (package node/revisits), 278 bytes; empty: no known page
+	// What the sender's known pages want of visits (package recrawl), 278 bytes; empty: no known page
 	// is visited again, or the sender is older than that.
 	Revisits      []byte `protobuf:"bytes,16,opt,name=revisits,proto3" json:"revisits,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2406,7 +2406,7 @@ func (x *AddressBatch) GetMessages() []*AddressMessage {
 	return nil
 }
 
-// AddressMessage is a message of package node/addresses/turns.
+// AddressMessage is a message of package scheduler/addresses.
 type AddressMessage struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          uint32                 `protobuf:"varint,1,opt,name=kind,proto3" json:"kind,omitempty"`

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"crawlnode/door"
+	"crawlnode/security/door"
 )
 
 // Handler is what a node does with calls. Each method may run concurrently

@@ -1,56 +1,62 @@
 package scheduler
 
 import (
-	"net/netip"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/web/urlnorm"
 )
 
-// TestBlock: a blocked host waits until the block ends. Its end does not end a wait that its server asked for, and a block does not end with a visit.
+// TestBlock: a host is left alone until its block ends, whether it is in memory, being read or on disk, and given out again when the block is lifted.
 func TestBlock(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	core := New(Config{})
-	if core.Block(now, "a.test", now.Add(time.Hour)) {
-		t.Error("a host that is not in memory was blocked")
-	}
-	var items []crawl.Item
-	for i, path := range []string{"/1", "/2", "/3", "/4"} {
-		u, err := urlnorm.Parse("http://a.test" + path)
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.settings.Delay = time.Second
+		r.disk.loadDelay = 100 * time.Millisecond
+		r.disk.add(1, "a.test", 3, 3)
+		r.start(0)
+		defer r.end()
+		block := func(wait time.Duration) {
+			t.Helper()
+			until := time.Time{}
+			if wait > 0 {
+				until = time.Now().Add(wait)
+			}
+			if err := r.d.Block(r.ctx, 1, "a.test", until); err != nil {
+				t.Fatal(err)
+			}
 		}
-		items = append(items, crawl.Item{URL: u, Seq: uint64(i + 1)})
-	}
-	core.Activate(now, Queue{Host: "a.test", Items: items, State: crawl.HostState{BlockedUntil: now.Add(time.Minute)}}, time.Time{})
-	next := func(want bool, why string) crawl.Visit {
-		t.Helper()
-		core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(24*time.Hour), nil)
-		v, ok := core.Next(now)
-		if ok != want {
-			t.Fatalf("%s: handed out %v, want %v", why, ok, want)
+		if err := r.d.Block(r.ctx, 1, "none.test", time.Now()); !errors.Is(err, crawl.ErrUnknownHost) {
+			t.Errorf("an unknown host: %v", err)
 		}
-		return v
-	}
-	next(false, "blocked when it was loaded")
-	now = now.Add(time.Minute)
-	v := next(true, "its end has come")
-	core.Block(now, "a.test", now.Add(time.Hour))
-	core.Release(now, v.ID, crawl.Response{Kind: crawl.Fetched, Requested: true})
-	core.Completed(now, v.ID)
-	now = now.Add(time.Minute)
-	next(false, "blocked during a visit")
-	core.Block(now, "a.test", time.Time{})
-	v = next(true, "the block was lifted")
-	core.Block(now, "a.test", now.Add(time.Minute))
-	core.Release(now, v.ID, crawl.Response{Kind: crawl.RateLimited, Requested: true, RetryAfter: time.Hour})
-	core.Completed(now, v.ID)
-	core.Block(now, "a.test", time.Time{})
-	now = now.Add(30 * time.Minute)
-	next(false, "its server asked for an hour")
-	now = now.Add(31 * time.Minute)
-	next(true, "the hour is over")
+		visit := func(least, most time.Duration) {
+			t.Helper()
+			asked := time.Now()
+			v, err := r.d.Next(r.ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := time.Since(asked); d < least || d > most {
+				t.Errorf("it was handed out after %v, want %v to %v", d, least, most)
+			}
+			answer := crawl.Response{Kind: crawl.Fetched, Requested: true, Took: time.Millisecond}
+			r.d.Release(v, answer)
+			if err := r.finish(v, answer); err != nil {
+				t.Error(err)
+			}
+		}
+		block(20 * time.Second) // on disk
+		r.d.Hold(1, 7, time.Now())
+		visit(20*time.Second, 40*time.Second)
+		block(time.Hour) // in memory
+		time.AfterFunc(10*time.Second, func() { block(0) })
+		visit(10*time.Second, 30*time.Second)
+		r.d.Drop(1) // out of memory
+		r.d.Hold(1, 8, time.Now())
+		block(time.Minute) // being read, maybe
+		visit(time.Minute, 90*time.Second)
+	})
 }

@@ -1,60 +1,61 @@
-// Package scheduler decides which host may be fetched now.
+// Package scheduler decides which host is visited next on this node. It connects the scheduler's
+// core (which host may be asked now) with the frontier (what is queued) and the resolver, and
+// hands visits to the pipeline's workers.
 //
-// [Core] is pure: it starts no goroutine, reads no clock and does no I/O. Time
-// is an argument of every call, and everything that needs the disk or the network is
-// returned as an [Action], which the caller performs and reports back. One goroutine
-// owns a Core; its methods are not safe for concurrent use.
+//	frontier ─ wake index, queues ─► Dispatcher ─ Next ─► worker: Release, Completed
+//	handoff  ─ Hold, Freeze, Resume, Drop ─►  │
+//	lease    ─ EndAll, Wake ─►                │
+//	                                          └ Park: the hosts' politeness goes back to the frontier
 //
-// # What it promises
+// # A visit
 //
-// At most one request to a host is open, and from the end of one to the start
-// of the next at least the host's gap passes: the largest of the configured
-// delay, robots.txt's Crawl-delay (capped at 60 s; it counts from the second
-// request after robots.txt on), twice the last response time, and the back-off
-// after 429 and 503, which doubles the largest of the others. Retry-After applies to
-// the whole host. A URL that gets such an answer has as many tries as any other, but is
-// not given up while other URLs of its host get the same, for up to ten minutes: an
-// outage costs no URL. A host that cannot be reached is retried after growing waits,
-// then not for an hour. While no name server answers any query, a host without a known
-// address waits and is looked up again, for up to a day without counting a failure.
-// A URL that was excluded since it was queued is handed out at once, to be refused:
-// no request can be made with its visit, so none of this applies to it.
-// Addresses with a delay of their own are spaced in the same way, whatever names they
-// have. If an address serves hosts of several nodes, Config.Turn says whose turn it is, and
-// knows of the requests of the others. A host that was taken over, by a restart or from another node, alive or dead,
-// is not requested before the time of the take-over plus its gap, whether it was known
-// before or not; the rest of that wait is stored when the host leaves memory.
+// Next gives a host to one worker. The worker calls MayRequest just before each request is
+// written, Release when its request has ended (the host's gap counts from then), and Completed
+// when the outcome is in the frontier or was dropped. Context ends when the visit is cancelled.
 //
-// # The life of a host in memory
+// # The right to fetch
 //
-//	            Activate                          Next
-//	(on disk) ───────────► Waiting ─► Resolving ─► Ready ─────► InFlight
-//	    ▲                   ▲   ▲         │      ▲               │
-//	    │ Park              │   │         ▼      │               │ Release
-//	    │                   │   │     AddressWait┘               ▼
-//	    └───────────────── Dry  └────────────────────────────────┘
+// A request may be made in a partition from Hold until Freeze or Drop,
+// and only while the hook MayFetch agrees. The hook stands for the lease, the view and
+// the tenure, which this package does not know. The right is checked when a visit is handed
+// out and by MayRequest. When Drop or EndAll has returned, no request that they forbid may start;
+// when Freeze has, all visits are completed and the hosts' states are in the store (right.go).
+// Whose turn it is, among all nodes, to request an address that is spaced is asked in the same two
+// places (Turns).
 //
-// A ready host whose domain has its share of the fetchers already is OverShare, until it
-// is let back and is ready again.
+// # Goroutines and queues
 //
-// Every event that concerns a host ends in one function, place, which computes the host's
-// place from the facts (open visit, items, times, addresses) and moves it there. No other
-// function moves a host. Status has a paragraph for each place.
+// The goroutine of Run owns the core and all that it knows of partitions and hosts (type loop).
+// Readers and look-ups run in two pools, which Run starts and waits for. All other methods may be
+// called from any goroutine. Mutexes are held for moments, never over a call of the store.
 //
-// # Queues
+//	queue           filled by           emptied by     bound                  when full
+//	inbox           most calls          the loop       256                    the caller waits
+//	notes           NoteQueued          the loop       4 for each host        the partition is
+//	                                                   in memory              swept instead
+//	orders          Hold, Resume, Drop  the loop       the calls of one turn  cannot be
+//	disk jobs       the loop            the readers    3 for each host        cannot be
+//	look-ups        the loop            the look-ups   in memory, together    cannot be
+//	waiters         Next                the loop       one for each worker    cannot be
+//	robots fetches  RobotsFile          visits         1,024, 16 of a host,   the caller asks
+//	                                                   answers of 16 MiB      again
 //
-//	items of a host   filled by Activate, Offer     emptied by Next            bound 4 x ItemsPerHost, then no Refill is asked for
-//	ready, per band   filled by place               emptied by Next            bound MaxActive hosts
-//	timers            filled by place               emptied by time            bound MaxActive hosts and their addresses
-//	address lines     filled by place               emptied by Release, time   bound MaxActive hosts
-//	actions           filled by place               emptied by Actions         three for a host at most
+// Nothing here is durable, and nothing has to be. The queues can be read again from the
+// frontier. The hosts' politeness is known only here; the Dispatcher writes it whenever a host
+// leaves memory.
 //
-// The frontier on disk is authoritative: a Core may be dropped at any moment, and no URL
-// is lost with it. Only the politeness state of the hosts would be lost: it is returned
-// as [Parked] when a host leaves memory.
+// # Files
 //
-// # What it does not do
-//
-// It does not know which node holds a partition, how many pages the crawl may fetch or
-// how to read a frontier. That is package node/dispatch.
+//	dispatcher.go  methods for other goroutines: Next, Release, Completed, NoteQueued, figures
+//	loop.go        the goroutine: one turn, handing out, jobs of the pools
+//	fill.go        the way of hosts from disk into memory
+//	right.go       how partitions and the right to fetch come and go
+//	state.go       queries and reports between Release and Completed
+//	gaps.go        changed settings
+//	budget.go      what counts as a page, and which URLs of a host are over its budget
+//	robots.go      fetches of a robots.txt for another host, in this host's turn; their table is
+//	               in robotsfetches.go, the way to other nodes in elsewhere.go
+//	reserve.go     hosts that programs outside request, held on disk; adopt.go: results
+//	               for those that an earlier process has leased; block.go: hosts that they want left alone
+//	inspect.go     hosts in memory, for people
 package scheduler

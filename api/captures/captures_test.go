@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
-	"crawlnode/store/archive"
+	"crawlnode/output/archive"
 )
 
 // stored are the captures of the tests: URL, time, status, media type.

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"crawlnode/crawl"
-	"crawlnode/store/archive"
+	"crawlnode/output/archive"
 	"crawlnode/web/urlnorm"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/store/readback"
+	"crawlnode/output/readback"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/process"
 	"crawlnode/crawl"
-	"crawlnode/web/render"
+	render "crawlnode/render/browser"
 )
 
 const (

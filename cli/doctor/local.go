@@ -15,9 +15,9 @@ import (
 
 	"crawlnode/api/plaintext"
 	"crawlnode/config"
-	"crawlnode/node/keyfile"
 	"crawlnode/node/network"
 	"crawlnode/node/preflight"
+	"crawlnode/security/keyfile"
 )
 
 // checkPorts looks whether the three addresses are free, or whose they are.

@@ -11,8 +11,8 @@ import (
 	"crawlnode/api/client"
 	"crawlnode/config"
 	"crawlnode/crawl"
-	"crawlnode/node/keyfile"
 	"crawlnode/node/preflight"
+	"crawlnode/security/keyfile"
 )
 
 // peerCheck looks at the ways between this node and the cluster.

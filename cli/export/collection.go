@@ -18,9 +18,9 @@ import (
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
-	"crawlnode/store/archive"
-	"crawlnode/store/readback"
-	"crawlnode/store/wacz"
+	"crawlnode/output/archive"
+	"crawlnode/output/readback"
+	"crawlnode/output/wacz"
 )
 
 // WACZVerb writes a collection.

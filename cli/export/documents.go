@@ -14,8 +14,8 @@ import (
 
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
-	"crawlnode/store/archive"
-	"crawlnode/store/readback"
+	"crawlnode/output/archive"
+	"crawlnode/output/readback"
 	"crawlnode/web/htmlparse"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
-	"crawlnode/store/archive"
-	"crawlnode/store/readback"
-	"crawlnode/store/table"
+	"crawlnode/output/archive"
+	"crawlnode/output/readback"
+	"crawlnode/output/table"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/urlnorm"
 )

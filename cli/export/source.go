@@ -14,9 +14,9 @@ import (
 	"crawlnode/cli/pagefiles"
 	"crawlnode/cli/remote"
 	"crawlnode/crawl"
-	"crawlnode/store/archive"
-	"crawlnode/store/newest"
-	"crawlnode/store/readback"
+	"crawlnode/output/archive"
+	"crawlnode/output/newest"
+	"crawlnode/output/readback"
 )
 
 // Verbs are the verbs that write what a crawl has left behind.

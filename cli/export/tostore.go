@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/store/upload"
+	upload "crawlnode/output/upload/s3"
 )
 
 // toStore copies what was written to an object store.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"crawlnode/store/s3test"
+	"crawlnode/output/upload/s3test"
 )
 
 // TestToStore copies a file and a folder to a store that is away at first, and gives up when it stays away.

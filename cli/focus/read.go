@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	model "crawlnode/focus"
-	"crawlnode/store/readback"
+	"crawlnode/output/readback"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/urlnorm"
 )

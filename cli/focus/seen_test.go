@@ -11,7 +11,7 @@ import (
 
 	"crawlnode/crawl"
 	model "crawlnode/focus"
-	"crawlnode/store/archive"
+	"crawlnode/output/archive"
 	"crawlnode/web/urlnorm"
 )
 

@@ -11,7 +11,7 @@ import (
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	model "crawlnode/focus"
-	"crawlnode/store/archive"
+	"crawlnode/output/archive"
 )
 
 // TrainVerb makes a model.

@@ -11,7 +11,7 @@ import (
 	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
 	"crawlnode/frontier/offline"
-	"crawlnode/node/datadir"
+	"crawlnode/local/datadir"
 )
 
 // MaxLinks is how many broken links are named.

@@ -12,7 +12,7 @@ import (
 	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
 	"crawlnode/frontier/offline"
-	"crawlnode/node/datadir"
+	"crawlnode/local/datadir"
 )
 
 const (

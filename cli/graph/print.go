@@ -12,7 +12,7 @@ import (
 
 	"crawlnode/api/plaintext"
 	"crawlnode/importance/pagerank"
-	"crawlnode/store/linkgraph"
+	"crawlnode/output/linkgraph"
 )
 
 // printer prints a vector.

@@ -8,8 +8,8 @@ import (
 
 	"crawlnode/cli/command"
 	"crawlnode/importance/pagerank"
-	"crawlnode/store/files"
-	"crawlnode/store/linkgraph"
+	"crawlnode/local/files"
+	"crawlnode/output/linkgraph"
 )
 
 // Verbs are the verbs about the graph of links.

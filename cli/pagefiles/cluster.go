@@ -6,8 +6,8 @@ import (
 	"io"
 
 	"crawlnode/api/client"
-	"crawlnode/store/archive"
-	"crawlnode/store/readback"
+	"crawlnode/output/archive"
+	"crawlnode/output/readback"
 )
 
 // Cluster is a mirror.Source: the archives of a running cluster, asked of any node.

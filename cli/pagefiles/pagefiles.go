@@ -11,10 +11,10 @@ import (
 
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
-	"crawlnode/node/crawldoc"
-	"crawlnode/store/files"
-	"crawlnode/store/mirror"
-	"crawlnode/store/readback"
+	"crawlnode/local/files"
+	"crawlnode/output/mirror"
+	"crawlnode/output/readback"
+	"crawlnode/settings/crawldoc"
 	"crawlnode/web/normalize"
 )
 

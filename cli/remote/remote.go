@@ -12,7 +12,7 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/config"
 	"crawlnode/node"
-	"crawlnode/node/keyfile"
+	"crawlnode/security/keyfile"
 )
 
 // Flags say how a verb reaches a node.

@@ -10,8 +10,8 @@ import (
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
-	"crawlnode/node/datadir"
-	"crawlnode/node/ended"
+	"crawlnode/local/datadir"
+	"crawlnode/status/ended"
 )
 
 // Source says whom a verb asks that changes nothing: a running cluster, or the data directories of

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"crawlnode/store/archive"
+	"crawlnode/output/archive"
 )
 
 // stamp is the form of the times in addresses.

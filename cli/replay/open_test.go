@@ -17,7 +17,7 @@ import (
 
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
-	"crawlnode/store/archive"
+	"crawlnode/output/archive"
 	"crawlnode/web/urlnorm"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/store/archive"
-	"crawlnode/store/readback"
+	"crawlnode/output/archive"
+	"crawlnode/output/readback"
 	"crawlnode/web/urlnorm"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 
-	"crawlnode/store/readback"
+	"crawlnode/output/readback"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/rewrite"
 	"crawlnode/web/urlnorm"

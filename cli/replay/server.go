@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"crawlnode/store/archive"
-	"crawlnode/store/readback"
-	"crawlnode/store/wacz"
+	"crawlnode/output/archive"
+	"crawlnode/output/readback"
+	"crawlnode/output/wacz"
 	"crawlnode/web/urlnorm"
 )
 

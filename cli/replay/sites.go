@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"crawlnode/api/plaintext"
-	"crawlnode/store/archive"
-	"crawlnode/store/newest"
+	"crawlnode/output/archive"
+	"crawlnode/output/newest"
 )
 
 const (

@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/store/archive"
-	"crawlnode/store/readback"
-	"crawlnode/store/wacz"
+	"crawlnode/output/archive"
+	"crawlnode/output/readback"
+	"crawlnode/output/wacz"
 )
 
 // collectionOf makes a WACZ file of the WARC files in a folder, without an index.

@@ -8,8 +8,8 @@ import (
 
 	"crawlnode/api/client"
 	"crawlnode/crawl"
-	"crawlnode/store/archive"
-	"crawlnode/store/readback"
+	"crawlnode/output/archive"
+	"crawlnode/output/readback"
 	"crawlnode/web/urlnorm"
 )
 

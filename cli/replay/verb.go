@@ -15,7 +15,7 @@ import (
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/cli/remote"
-	"crawlnode/store/readback"
+	"crawlnode/output/readback"
 )
 
 // Verb shows archived pages in a browser.

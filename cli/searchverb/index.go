@@ -13,10 +13,10 @@ import (
 
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
-	"crawlnode/node/datadir"
-	"crawlnode/node/indexer"
-	"crawlnode/store/readback"
-	"crawlnode/store/search"
+	"crawlnode/local/datadir"
+	"crawlnode/output/readback"
+	"crawlnode/search"
+	"crawlnode/search/index"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/urlnorm"
 )
@@ -60,7 +60,7 @@ func (v *IndexVerb) Run(ctx context.Context, env *command.Env) int {
 	if dir.Has("frontier") {
 		return env.Fail(command.ExitUsage, "--data-dir: %s is the data directory of a node, which keeps its own index: name another folder", v.DataDir)
 	}
-	x, _, err := search.Open(filepath.Join(v.DataDir, "index"), search.Options{})
+	x, _, err := index.Open(filepath.Join(v.DataDir, "index"), index.Options{})
 	if err != nil {
 		return env.Fail(command.ExitStorage, "%v", err)
 	}
@@ -98,9 +98,9 @@ func (v *IndexVerb) Run(ctx context.Context, env *command.Env) int {
 
 // builder gathers documents.
 type builder struct {
-	x                *search.Index
+	x                *index.Index
 	ctx              context.Context
-	batch            search.Batch
+	batch            index.Batch
 	bytes            int
 	gone             map[string]time.Time // pages that newer captures take out of the index
 	pages, documents int64
@@ -108,7 +108,7 @@ type builder struct {
 
 func (b *builder) flush() error {
 	err := b.x.Apply(context.WithoutCancel(b.ctx), b.batch)
-	b.batch, b.bytes = search.Batch{}, 0
+	b.batch, b.bytes = index.Batch{}, 0
 	b.documents = b.x.Size().Documents
 	return err
 }
@@ -132,10 +132,10 @@ func (b *builder) add(p *readback.Page) error {
 		if fetched.After(b.gone[u.String()]) {
 			b.gone[u.String()] = fetched
 			// In a batch, removals come first.
-			b.batch.Put = slices.DeleteFunc(b.batch.Put, func(d search.Document) bool {
+			b.batch.Put = slices.DeleteFunc(b.batch.Put, func(d index.Document) bool {
 				return d.URL == u.String() && !d.FetchedAt.After(fetched)
 			})
-			b.batch.Remove = append(b.batch.Remove, search.Removal{URL: u.String(), At: fetched})
+			b.batch.Remove = append(b.batch.Remove, index.Removal{URL: u.String(), At: fetched})
 		}
 		if len(b.batch.Remove) < batchDocuments {
 			return nil
@@ -160,7 +160,7 @@ func passing(status int) bool {
 
 // documentOf reads a page. What is no page, of which nothing can be read, or what asks to be left
 // out, has no document.
-func documentOf(p *readback.Page, u urlnorm.URL) (d search.Document, ok bool) {
+func documentOf(p *readback.Page, u urlnorm.URL) (d index.Document, ok bool) {
 	if !p.Delivered() || !p.IsHTML() {
 		return d, false
 	}
@@ -172,7 +172,7 @@ func documentOf(p *readback.Page, u urlnorm.URL) (d search.Document, ok bool) {
 	if err != nil {
 		return d, false
 	}
-	return search.Document{URL: u.String(), Host: u.Host(), Title: t.Title, Headings: strings.Join(t.Headings, "\n"), Text: t.Text, Description: t.Description,
+	return index.Document{URL: u.String(), Host: u.Host(), Title: t.Title, Headings: strings.Join(t.Headings, "\n"), Text: t.Text, Description: t.Description,
 		Language: t.Language, Cut: t.Truncated, Fingerprint: p.Fingerprint(document),
 		Offset: p.Record.Offset}, true
 }
@@ -184,14 +184,14 @@ func offline(ctx context.Context, dir string, q crawl.SearchQuery) (*crawl.Searc
 		return nil, err
 	}
 	defer release()
-	x, _, err := search.Open(filepath.Join(dir, "index"), search.Options{})
+	x, _, err := index.Open(filepath.Join(dir, "index"), index.Options{})
 	if err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	page, err := search.Search(ctx, x, search.Request{Text: q.Query, Page: q.Page, Size: q.Size, Now: began})
+	page, err := index.Search(ctx, x, index.Request{Text: q.Query, Page: q.Page, Size: q.Size, Now: began})
 	if err = errors.Join(err, x.Close()); err != nil {
 		return nil, err
 	}
-	return indexer.Report(q.Query, &page, 1, time.Since(began)), nil
+	return search.Report(q.Query, &page, 1, time.Since(began)), nil
 }

@@ -14,7 +14,7 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/remote"
 	"crawlnode/crawl"
-	"crawlnode/node/datadir"
+	"crawlnode/local/datadir"
 )
 
 // Verb asks for pages.

@@ -11,7 +11,7 @@ import (
 
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
-	"crawlnode/store/archive"
+	"crawlnode/output/archive"
 )
 
 // Verbs are the verbs of WARC files.

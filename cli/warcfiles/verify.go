@@ -10,7 +10,7 @@ import (
 
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
-	"crawlnode/store/archive"
+	"crawlnode/output/archive"
 )
 
 // VerifyVerb reads files to their end.

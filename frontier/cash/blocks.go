@@ -8,7 +8,7 @@ import (
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // group is a block of the store, and what it was divided into.
@@ -19,7 +19,7 @@ type group struct {
 
 // part is a block with its bound.
 type part struct {
-	importance.Block
+	opic.Block
 	bound uint64
 	dirty bool
 }
@@ -28,7 +28,7 @@ type part struct {
 var accountsPrefix = []byte{layout.TableCash, layout.CashAccounts}
 
 // group finds the block to which a URL belongs, and reads it.
-func (f *fold) group(u importance.URL) (*group, error) {
+func (f *fold) group(u opic.URL) (*group, error) {
 	bound, value, err := blockOf(f.v, f.it, u)
 	if err != nil {
 		return nil, err
@@ -36,14 +36,14 @@ func (f *fold) group(u importance.URL) (*group, error) {
 	if g := f.blocks[bound]; g != nil {
 		return g, nil
 	}
-	g := &group{bound: bound, parts: []part{{Block: importance.Block{Bytes: bytes.Clone(value)}, bound: bound}}}
+	g := &group{bound: bound, parts: []part{{Block: opic.Block{Bytes: bytes.Clone(value)}, bound: bound}}}
 	f.blocks[bound] = g
 	return g, nil
 }
 
 // blockOf reads the block to which a URL belongs: the first whose bound is not below it. The last
 // block of a partition has the highest bound; value is nil where there is none yet, and good until the iterator moves.
-func blockOf(v *reader.Partition, it storage.Iterator, u importance.URL) (bound uint64, value []byte, err error) {
+func blockOf(v *reader.Partition, it storage.Iterator, u opic.URL) (bound uint64, value []byte, err error) {
 	it.Seek(v.Abs(layout.AppendCashKey(nil, layout.CashAccounts, uint64(u))))
 	if !it.Valid() {
 		return math.MaxUint64, nil, nil
@@ -57,7 +57,7 @@ func blockOf(v *reader.Partition, it storage.Iterator, u importance.URL) (bound 
 }
 
 // change adds deltas, which belong to the group, to its accounts.
-func (f *fold) change(g *group, deltas []importance.Delta, changed func(importance.URL, importance.Account, *importance.Account)) error {
+func (f *fold) change(g *group, deltas []opic.Delta, changed func(opic.URL, opic.Account, *opic.Account)) error {
 	var parts []part
 	for i := range g.parts {
 		p := g.parts[i]
@@ -91,14 +91,14 @@ func (f *fold) change(g *group, deltas []importance.Delta, changed func(importan
 }
 
 // Account reads the account of a URL; ok is false when nothing is known of it.
-func Account(v *reader.Partition, u importance.URL) (a importance.Account, ok bool, err error) {
+func Account(v *reader.Partition, u opic.URL) (a opic.Account, ok bool, err error) {
 	it := v.Iterate(accountsPrefix)
 	defer it.Close()
 	_, value, err := blockOf(v, it, u)
 	if err != nil || value == nil {
 		return a, false, err
 	}
-	block := importance.Block{Bytes: value}
+	block := opic.Block{Bytes: value}
 	if a, ok, err = block.Find(u); err != nil {
 		return a, false, fmt.Errorf("%w: %w", layout.ErrCorrupt, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // CreditEntry is credits of pages of one partition for another, which wait in the sender's outbox.
@@ -87,7 +87,7 @@ func (k *Keeper) ApplyCredits(ctx context.Context, entries []CreditEntry) ([]uin
 type taken struct {
 	at int
 	*CreditEntry
-	credits []importance.Entry
+	credits []opic.Entry
 }
 
 func (k *Keeper) applyCredits(g *commit.Group, entries []taken, marks []uint64) {

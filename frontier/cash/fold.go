@@ -9,7 +9,7 @@ import (
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/order"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // Folded says what a fold has done.
@@ -226,12 +226,12 @@ func single(pg *commit.Part) bool { return pg.State.Serves() && len(pg.Live.Sink
 // received are credits for partitions that are held here.
 type received struct {
 	to []crawl.Partition // in the order of their first credits
-	by map[crawl.Partition][]importance.Entry
+	by map[crawl.Partition][]opic.Entry
 }
 
-func (r *received) add(to crawl.Partition, credits []importance.Entry) {
+func (r *received) add(to crawl.Partition, credits []opic.Entry) {
 	if r.by == nil {
-		r.by = map[crawl.Partition][]importance.Entry{}
+		r.by = map[crawl.Partition][]opic.Entry{}
 	}
 	before, known := r.by[to]
 	if !known {

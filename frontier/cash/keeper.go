@@ -9,7 +9,7 @@ import (
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/order"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 	"crawlnode/web/urlnorm"
 )
 
@@ -18,14 +18,14 @@ const maxCites = 10_000
 
 // CitesOf makes what Cite takes: the page's distinct links in any order, without those to itself.
 // It may change the slice.
-func CitesOf(page urlnorm.URL, domain string, links []importance.Target) []byte {
-	links = importance.SortTargets(links)
+func CitesOf(page urlnorm.URL, domain string, links []opic.Target) []byte {
+	links = opic.SortTargets(links)
 	return layout.EncodeCashVisit(&layout.CashVisit{URL: layout.NumberOf(page), Site: layout.SiteOf(domain), Links: links[:min(len(links), maxCites)]})
 }
 
 // CiteOf is a link as CitesOf takes it.
-func CiteOf(l *crawl.Routed) importance.Target {
-	return importance.Target{Partition: l.Partition, URL: layout.NumberOf(l.Target.URL)}
+func CiteOf(l *crawl.Routed) opic.Target {
+	return opic.Target{Partition: l.Partition, URL: layout.NumberOf(l.Target.URL)}
 }
 
 // Keeper keeps the cash of the partitions of one writer. Its methods may be called from many
@@ -116,7 +116,7 @@ func setTotals(pg *commit.Part, t *layout.CashTotalsEntry) {
 
 // Standing reads what links say of a URL, as far as it was folded; ok is false when they say
 // nothing.
-func (k *Keeper) Standing(p crawl.Partition, u urlnorm.URL) (a importance.Account, ok bool, err error) {
+func (k *Keeper) Standing(p crawl.Partition, u urlnorm.URL) (a opic.Account, ok bool, err error) {
 	v, err := k.w.Read(p)
 	if err != nil {
 		return a, false, err
@@ -126,7 +126,7 @@ func (k *Keeper) Standing(p crawl.Partition, u urlnorm.URL) (a importance.Accoun
 }
 
 // AddRanks adds the histogram of the importance of a partition's URLs to h.
-func (k *Keeper) AddRanks(h *importance.Histogram, p crawl.Partition) error {
+func (k *Keeper) AddRanks(h *opic.Histogram, p crawl.Partition) error {
 	v, err := k.w.Read(p)
 	if err != nil {
 		return err
@@ -143,10 +143,10 @@ func (k *Keeper) AddRanks(h *importance.Histogram, p crawl.Partition) error {
 }
 
 // Ledger reads the sums of a partition's cash.
-func (k *Keeper) Ledger(p crawl.Partition) (importance.Ledger, error) {
+func (k *Keeper) Ledger(p crawl.Partition) (opic.Ledger, error) {
 	v, err := k.w.Read(p)
 	if err != nil {
-		return importance.Ledger{}, err
+		return opic.Ledger{}, err
 	}
 	defer v.Close()
 	t, err := Totals(v)

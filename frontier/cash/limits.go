@@ -4,20 +4,20 @@ import (
 	"crawlnode/frontier/order"
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // Limits bound a fold.
 type Limits struct {
-	Entries    int             // of the log
-	LogBytes   int             // of the log
-	DirtyBytes int             // of changed blocks, before and after each of the two passes; exceeded by one block
-	Links      int             // that the log names, and that visits pass on, each exceeded by one page; settling has half; 0: as by default
-	Least      importance.Cash // the least threshold of settling
+	Entries    int       // of the log
+	LogBytes   int       // of the log
+	DirtyBytes int       // of changed blocks, before and after each of the two passes; exceeded by one block
+	Links      int       // that the log names, and that visits pass on, each exceeded by one page; settling has half; 0: as by default
+	Least      opic.Cash // the least threshold of settling
 }
 
 // DefaultLimits keep a plan below what one request may put into a transaction of the writer.
-var DefaultLimits = Limits{Entries: 2_000, LogBytes: 256 << 10, DirtyBytes: 192 << 10, Links: 32_000, Least: importance.Unit / 64}
+var DefaultLimits = Limits{Entries: 2_000, LogBytes: 256 << 10, DirtyBytes: 192 << 10, Links: 32_000, Least: opic.Unit / 64}
 
 // linkBytes is more than most links cost a transaction. What costs more is cut when it is seen.
 const linkBytes = 120

@@ -5,18 +5,18 @@ import (
 
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/order"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // linked is a host with the sites that link to its URLs.
 type linked struct {
-	sites importance.Sites
+	sites opic.Sites
 	key   []byte
 	dirty bool
 }
 
 // rank notes what links say of a URL from now on, and names it when it is to be looked up in its queue.
-func (f *fold) rank(u importance.URL, before importance.Account, now *importance.Account) {
+func (f *fold) rank(u opic.URL, before opic.Account, now *opic.Account) {
 	h := f.host(u)
 	was := h.sites
 	h.sites.Merge(&now.Sites)
@@ -26,7 +26,7 @@ func (f *fold) rank(u importance.URL, before importance.Account, now *importance
 	}
 	link := f.order.Link(now.Total(), &h.sites)
 	c := order.Change{Before: -1, Now: link}
-	if before != (importance.Account{}) {
+	if before != (opic.Account{}) {
 		c.Before = f.order.Link(before.Total(), &was)
 	}
 	f.plan.Scores = append(f.plan.Scores, c)
@@ -37,7 +37,7 @@ func (f *fold) rank(u importance.URL, before importance.Account, now *importance
 }
 
 // host reads the sites that link to a URL's host.
-func (f *fold) host(u importance.URL) *linked {
+func (f *fold) host(u opic.URL) *linked {
 	if h := f.linked[u.Host()]; h != nil {
 		return h
 	}

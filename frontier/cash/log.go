@@ -8,7 +8,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // logPiece is the beginning of what a log has that was not folded.
@@ -16,7 +16,7 @@ type logPiece struct {
 	numbers []uint64  // of credits and deltas
 	last    uint64    // of all; 0: there is nothing
 	visits  []visited // by URL
-	deltas  []importance.Delta
+	deltas  []opic.Delta
 	more    bool
 }
 
@@ -38,7 +38,7 @@ func readLog(v *reader.Partition, after uint64, limits *Limits, s *scratch) (*lo
 	prefix := []byte{layout.TableCash, layout.CashLog}
 	it := v.Iterate(prefix)
 	defer it.Close()
-	var credits []importance.Entry
+	var credits []opic.Entry
 	room := s.visited[:0] // for links
 	read, size, links := 0, 0, 0
 	for it.Seek(v.Abs(layout.AppendCashKey(nil, layout.CashLog, after+1))); it.Valid(); it.Next() {
@@ -50,8 +50,8 @@ func readLog(v *reader.Partition, after uint64, limits *Limits, s *scratch) (*lo
 		if err != nil {
 			return nil, err
 		}
-		if n := len(value) / importance.LinkBytes; cap(room)-len(room) < n { // links that are there stay where they are
-			room = make([]importance.Target, 0, max(2*cap(room), n))
+		if n := len(value) / opic.LinkBytes; cap(room)-len(room) < n { // links that are there stay where they are
+			room = make([]opic.Target, 0, max(2*cap(room), n))
 		}
 		e, err := layout.DecodeCashLogInto(room[len(room):], value)
 		if err != nil {
@@ -76,10 +76,10 @@ func readLog(v *reader.Partition, after uint64, limits *Limits, s *scratch) (*lo
 		}
 		links += len(e.Deltas)
 		credits = append(credits, e.Credits...)
-		l.deltas = importance.MergeDeltas(l.deltas, e.Deltas)
+		l.deltas = opic.MergeDeltas(l.deltas, e.Deltas)
 	}
 	s.visited = room
-	l.deltas = importance.MergeDeltas(l.deltas, s.summer.SumCredits(credits))
+	l.deltas = opic.MergeDeltas(l.deltas, s.summer.SumCredits(credits))
 	l.sortVisits()
 	return l, nil
 }
@@ -100,8 +100,8 @@ func (l *logPiece) sortVisits() {
 }
 
 // visitOf is the visit of a page in this piece; nil: there is none.
-func (l *logPiece) visitOf(u importance.URL) *visited {
-	i, ok := slices.BinarySearchFunc(l.visits, u, func(s visited, u importance.URL) int { return cmp.Compare(s.URL, u) })
+func (l *logPiece) visitOf(u opic.URL) *visited {
+	i, ok := slices.BinarySearchFunc(l.visits, u, func(s visited, u opic.URL) int { return cmp.Compare(s.URL, u) })
 	if !ok {
 		return nil
 	}
@@ -109,19 +109,19 @@ func (l *logPiece) visitOf(u importance.URL) *visited {
 }
 
 // take takes out what the log has for a URL.
-func (l *logPiece) take(u importance.URL) importance.Delta {
-	i, ok := slices.BinarySearchFunc(l.deltas, u, func(d importance.Delta, u importance.URL) int { return cmp.Compare(d.URL, u) })
+func (l *logPiece) take(u opic.URL) opic.Delta {
+	i, ok := slices.BinarySearchFunc(l.deltas, u, func(d opic.Delta, u opic.URL) int { return cmp.Compare(d.URL, u) })
 	if !ok {
-		return importance.Delta{URL: u}
+		return opic.Delta{URL: u}
 	}
 	d := l.deltas[i]
-	l.deltas[i] = importance.Delta{URL: u}
+	l.deltas[i] = opic.Delta{URL: u}
 	return d
 }
 
 // rest are the deltas that were not taken out. Those that are left empty do no harm: by them a page
 // whose visit has changed nothing settles in the second pass.
-func (l *logPiece) rest() []importance.Delta { return l.deltas }
+func (l *logPiece) rest() []opic.Delta { return l.deltas }
 
 // finish calls remove with the number of each entry that is in the plan and has no links of a page. It returns the number of
 // entries that the plan is the first to have, and the number up to which all have been folded now.
@@ -153,13 +153,13 @@ func (l *logPiece) finish(remove func(number uint64)) (taken int, folded uint64)
 const pieceCredits = 2_000
 
 // cutCredits makes log entries of credits.
-func cutCredits(entries []importance.Entry) (out [][]byte) {
-	var piece []importance.Entry
+func cutCredits(entries []opic.Entry) (out [][]byte) {
+	var piece []opic.Entry
 	n := 0
 	for _, e := range entries {
 		for rest := e.Credits; len(rest) > 0; {
 			k := min(len(rest), pieceCredits-n)
-			piece = append(piece, importance.Entry{Site: e.Site, Credits: rest[:k]})
+			piece = append(piece, opic.Entry{Site: e.Site, Credits: rest[:k]})
 			rest = rest[k:]
 			if n += k; n == pieceCredits {
 				out = append(out, layout.EncodeCashCredits(piece))
@@ -174,7 +174,7 @@ func cutCredits(entries []importance.Entry) (out [][]byte) {
 }
 
 // cutDeltas makes log entries of deltas.
-func cutDeltas(deltas []importance.Delta) (out [][]byte) {
+func cutDeltas(deltas []opic.Delta) (out [][]byte) {
 	for piece := range slices.Chunk(deltas, pieceCredits) {
 		out = append(out, layout.EncodeCashDeltas(piece))
 	}
@@ -184,8 +184,8 @@ func cutDeltas(deltas []importance.Delta) (out [][]byte) {
 // away is a credit of a page to a URL of another partition.
 type away struct {
 	to   crawl.Partition
-	site importance.Site
-	importance.Credit
+	site opic.Site
+	opic.Credit
 }
 
 // postCredits bounds a post.
@@ -202,19 +202,19 @@ func posts(all []away) (out []Post) {
 		}
 		return cmp.Compare(a.URL, b.URL)
 	})
-	credits := make([]importance.Credit, 0, len(all)) // never grows: the pieces stay where they are
-	var entries []importance.Entry
+	credits := make([]opic.Credit, 0, len(all)) // never grows: the pieces stay where they are
+	var entries []opic.Entry
 	from, n := 0, 0 // where the entries and the number of the credits of the post begin
 	for i := range all {
 		a := &all[i]
 		first := n == 0 || all[i-1].site != a.site
 		if first {
-			entries = append(entries, importance.Entry{Site: a.site, Credits: credits[len(credits):]})
+			entries = append(entries, opic.Entry{Site: a.site, Credits: credits[len(credits):]})
 		}
 		e := &entries[len(entries)-1]
 		if k := len(e.Credits) - 1; k >= 0 && e.Credits[k].URL == a.URL {
 			e.Credits[k].Amount += a.Amount
-			e.Credits[k].Links = importance.AddLinks(e.Credits[k].Links, a.Links)
+			e.Credits[k].Links = opic.AddLinks(e.Credits[k].Links, a.Links)
 		} else {
 			credits = append(credits, a.Credit)
 			e.Credits = credits[len(credits)-k-2 : len(credits) : len(credits)]

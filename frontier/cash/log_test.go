@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"crawlnode/frontier/layout"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // Credits of one site to one URL are one; a post is for one partition.
@@ -13,10 +13,10 @@ func TestPostsAreSummed(t *testing.T) {
 	t.Parallel()
 	var all []away
 	for page := range 10 {
-		for u := range importance.URL(3) {
-			all = append(all, away{to: 2, site: importance.Site(page % 2), Credit: importance.Credit{URL: u, Amount: 5, Links: 1}})
+		for u := range opic.URL(3) {
+			all = append(all, away{to: 2, site: opic.Site(page % 2), Credit: opic.Credit{URL: u, Amount: 5, Links: 1}})
 		}
-		all = append(all, away{to: 1, site: 7, Credit: importance.Credit{URL: importance.URL(page), Amount: -1, Links: -1}})
+		all = append(all, away{to: 1, site: 7, Credit: opic.Credit{URL: opic.URL(page), Amount: -1, Links: -1}})
 	}
 	out := posts(all)
 	if len(out) != 2 || out[0].To != 1 || out[1].To != 2 {
@@ -45,8 +45,8 @@ func TestPostsAreSummed(t *testing.T) {
 func TestPostsAreBounded(t *testing.T) {
 	t.Parallel()
 	var all []away
-	for u := range importance.URL(2*postCredits + 1) {
-		all = append(all, away{to: 1, Credit: importance.Credit{URL: u, Amount: 1}})
+	for u := range opic.URL(2*postCredits + 1) {
+		all = append(all, away{to: 1, Credit: opic.Credit{URL: u, Amount: 1}})
 	}
 	n := 0
 	for _, p := range posts(all) {
@@ -68,7 +68,7 @@ func TestPostsAreBounded(t *testing.T) {
 // Visits of one page count once, the last.
 func TestTheLastVisitCounts(t *testing.T) {
 	t.Parallel()
-	visit := func(u importance.URL, site importance.Site, number uint64) visited {
+	visit := func(u opic.URL, site opic.Site, number uint64) visited {
 		return visited{CashVisit: layout.CashVisit{URL: u, Site: site}, numbers: []uint64{number}}
 	}
 	l := logPiece{last: 10, numbers: []uint64{8, 10}, visits: []visited{visit(5, 1, 4), visit(2, 1, 5), visit(5, 2, 6), visit(5, 3, 9)}}
@@ -99,18 +99,18 @@ func TestTheLastVisitCounts(t *testing.T) {
 // What a fold puts into the log is cut, and nothing of it is lost.
 func TestLogEntriesAreCut(t *testing.T) {
 	t.Parallel()
-	var later []importance.Entry
-	var due []importance.Delta
+	var later []opic.Entry
+	var due []opic.Delta
 	for page := range 3 {
-		e := importance.Entry{Site: importance.MaxSite}
+		e := opic.Entry{Site: opic.MaxSite}
 		for i := range 10_000 {
-			u := importance.URLOf(uint64(i)<<40, uint64(page)<<40)
-			e.Credits = append(e.Credits, importance.Credit{URL: u, Amount: -importance.Unit << 10, Links: -1})
+			u := opic.URLOf(uint64(i)<<40, uint64(page)<<40)
+			e.Credits = append(e.Credits, opic.Credit{URL: u, Amount: -opic.Unit << 10, Links: -1})
 		}
 		later = append(later, e)
 	}
 	for i := range 1 << 14 {
-		due = append(due, importance.Delta{URL: importance.URL(i) << 48, Amount: -importance.Unit << 10, Links: -1})
+		due = append(due, opic.Delta{URL: opic.URL(i) << 48, Amount: -opic.Unit << 10, Links: -1})
 	}
 	credits, deltas := 0, 0
 	for _, value := range append(cutCredits(later), cutDeltas(due)...) {

@@ -12,7 +12,7 @@ import (
 	"crawlnode/frontier/order"
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // Plan is what a fold writes.
@@ -23,13 +23,13 @@ type Plan struct {
 	Posts []Post
 	Again [][]byte // log entries to be appended
 	// Change is what is added to the ledger. Accounts and Pages are new ones.
-	Change          importance.Ledger
+	Change          opic.Ledger
 	Accounts, Pages int64
-	Folds, Upto     uint64          // how many folds there were before, and the number up to which the log is folded from now on
-	Least           importance.Cash // the threshold from now on
-	Folded, Settled int             // log entries taken, pages settled
-	More            bool            // the log had more
-	posted          int             // Posts that went into the outbox
+	Folds, Upto     uint64    // how many folds there were before, and the number up to which the log is folded from now on
+	Least           opic.Cash // the threshold from now on
+	Folded, Settled int       // log entries taken, pages settled
+	More            bool      // the log had more
+	posted          int       // Posts that went into the outbox
 	// With an order: URLs of queues of which links say more than before, and what links say of URLs.
 	Rises  []order.Rise
 	Scores []order.Change
@@ -38,7 +38,7 @@ type Plan struct {
 // Post is credits for another partition.
 type Post struct {
 	To      crawl.Partition
-	Credits []importance.Entry
+	Credits []opic.Entry
 }
 
 // bytes is the most that the credits take as EncodeCashCredits writes them.
@@ -107,31 +107,31 @@ type fold struct {
 	order  *order.Policy // nil: queues are not ordered by what links say
 	log    *logPiece
 	plan   *Plan
-	ranks  importance.Histogram
+	ranks  opic.Histogram
 	blocks map[uint64]*group // by their bound in the store
 	dirty  int
 	linked map[uint64]*linked // hosts, by their number
-	own    []importance.Entry // of visits, to own URLs
-	later  []importance.Entry // of settled pages, to own URLs
+	own    []opic.Entry       // of visits, to own URLs
+	later  []opic.Entry       // of settled pages, to own URLs
 	away   []away
-	due    []importance.Delta // pages that are due and beyond the budget: nothing is added to them
-	wanted int                // pages that were due
-	passed int                // links along which visits pass on
-	spread int                // links along which settled pages pass on
+	due    []opic.Delta // pages that are due and beyond the budget: nothing is added to them
+	wanted int          // pages that were due
+	passed int          // links along which visits pass on
+	spread int          // links along which settled pages pass on
 	err    error
 	// In memory that is used again by later folds; nothing of it is in the plan.
 	scratch  *scratch
-	credited []importance.Credit // what own and later point into
-	targets  []importance.Target // of the page whose links were read last
+	credited []opic.Credit // what own and later point into
+	targets  []opic.Target // of the page whose links were read last
 }
 
 // scratch is memory of a fold that has ended.
 type scratch struct {
 	away     []away
-	credited []importance.Credit
-	targets  []importance.Target
-	visited  []importance.Target // what the visits of the log point into
-	summer   importance.Summer
+	credited []opic.Credit
+	targets  []opic.Target
+	visited  []opic.Target // what the visits of the log point into
+	summer   opic.Summer
 }
 
 // scratches keeps the memory of some folds: what they need has the same size again and again.
@@ -185,12 +185,12 @@ func (f *fold) visits() error {
 			f.plan.More = true
 			return nil
 		}
-		var deltas []importance.Delta
+		var deltas []opic.Delta
 		for i := range n {
 			deltas = append(deltas, f.log.take(visits[i].URL))
 		}
 		at := 0 // changes come in the order of the deltas
-		err = f.change(g, deltas, func(u importance.URL, before importance.Account, now *importance.Account) {
+		err = f.change(g, deltas, func(u opic.URL, before opic.Account, now *opic.Account) {
 			f.visit(&visits[at], now)
 			visits[at].done, visits[at].keep = true, now.At
 			f.count(u, before, now)
@@ -218,7 +218,7 @@ func (f *fold) admit(g *group, visits []visited) (int, error) {
 	pages := make([]page, n)
 	at := 0
 	for i := range g.parts {
-		err := g.parts[i].Accounts(func(u importance.URL, a importance.Account) {
+		err := g.parts[i].Accounts(func(u opic.URL, a opic.Account) {
 			for at < n && visits[at].URL < u {
 				at++
 			}
@@ -244,11 +244,11 @@ func (f *fold) admit(g *group, visits []visited) (int, error) {
 }
 
 // visit passes on what a fetched page has. Its log entry is where its links are from now on, if they are others than before.
-func (f *fold) visit(s *visited, now *importance.Account) {
+func (f *fold) visit(s *visited, now *opic.Account) {
 	if s.before {
 		return
 	}
-	var links []importance.Target
+	var links []opic.Target
 	if now.Fetched {
 		var err error
 		if _, links, err = f.storedLinks(s.URL, now); err != nil {
@@ -275,8 +275,8 @@ func (f *fold) visit(s *visited, now *importance.Account) {
 }
 
 // count keeps the histogram, and what links say of queued URLs.
-func (f *fold) count(u importance.URL, before importance.Account, now *importance.Account) {
-	if before == (importance.Account{}) {
+func (f *fold) count(u opic.URL, before opic.Account, now *opic.Account) {
+	if before == (opic.Account{}) {
 		f.plan.Accounts++
 		f.ranks.Add(now.Total(), 1)
 	} else {
@@ -289,7 +289,7 @@ func (f *fold) count(u importance.URL, before importance.Account, now *importanc
 
 // credits is the second pass: all that the partition's own URLs get.
 func (f *fold) credits() error {
-	deltas := importance.MergeDeltas(f.log.rest(), f.scratch.summer.SumCredits(f.own))
+	deltas := opic.MergeDeltas(f.log.rest(), f.scratch.summer.SumCredits(f.own))
 	for len(deltas) > 0 && f.err == nil {
 		if f.dirty > 2*f.limits.DirtyBytes {
 			f.plan.Again, f.plan.More = append(f.plan.Again, cutDeltas(deltas)...), true
@@ -303,7 +303,7 @@ func (f *fold) credits() error {
 		for n < len(deltas) && uint64(deltas[n].URL) <= g.bound {
 			n++
 		}
-		err = f.change(g, deltas[:n], func(u importance.URL, before importance.Account, now *importance.Account) {
+		err = f.change(g, deltas[:n], func(u opic.URL, before opic.Account, now *opic.Account) {
 			f.settle(u, now)
 			f.count(u, before, now)
 		})
@@ -323,12 +323,12 @@ const leastSettled = 64
 func (f *fold) budget() int { return max(len(f.log.visits), leastSettled) }
 
 // settle lets a page pass on what is pending, if it is due.
-func (f *fold) settle(u importance.URL, now *importance.Account) {
+func (f *fold) settle(u opic.URL, now *opic.Account) {
 	if f.err != nil || !now.Due(f.plan.Least) {
 		return
 	}
 	if f.wanted++; f.wanted > f.budget() || f.spread > 0 && f.spread+now.Links > f.limits.Links/2 {
-		f.due = append(f.due, importance.Delta{URL: u})
+		f.due = append(f.due, opic.Delta{URL: u})
 		return
 	}
 	site, links, err := f.storedLinks(u, now)
@@ -344,7 +344,7 @@ func (f *fold) settle(u importance.URL, now *importance.Account) {
 }
 
 // storedLinks are the links of a page that its account stands for, with its site. They are good until the next call.
-func (f *fold) storedLinks(u importance.URL, a *importance.Account) (site importance.Site, links []importance.Target, err error) {
+func (f *fold) storedLinks(u opic.URL, a *opic.Account) (site opic.Site, links []opic.Target, err error) {
 	if s := f.log.visitOf(u); s != nil && s.done {
 		return s.Site, s.Links, nil
 	}
@@ -365,7 +365,7 @@ func (f *fold) storedLinks(u importance.URL, a *importance.Account) (site import
 }
 
 // linksKey is the key of the links of a page: the log entry by which they came, or as the program wrote them before it left them there.
-func linksKey(u importance.URL, a *importance.Account) []byte {
+func linksKey(u opic.URL, a *opic.Account) []byte {
 	if a.At != 0 {
 		return layout.AppendCashKey(nil, layout.CashLog, a.At)
 	}
@@ -374,10 +374,10 @@ func linksKey(u importance.URL, a *importance.Account) []byte {
 
 // pass gives each of the links the same amount, and appends the credits to own URLs to list. fresh
 // is 1 for links that are new, -1 for links that are gone.
-func (f *fold) pass(list []importance.Entry, site importance.Site, links []importance.Target, each importance.Cash, fresh int32) []importance.Entry {
+func (f *fold) pass(list []opic.Entry, site opic.Site, links []opic.Target, each opic.Cash, fresh int32) []opic.Entry {
 	from := len(f.credited)
 	for _, t := range links {
-		c := importance.Credit{URL: t.URL, Amount: each, Links: fresh}
+		c := opic.Credit{URL: t.URL, Amount: each, Links: fresh}
 		if t.Partition == f.v.Generation.Partition {
 			f.credited = append(f.credited, c)
 			continue
@@ -389,7 +389,7 @@ func (f *fold) pass(list []importance.Entry, site importance.Site, links []impor
 	if to == from {
 		return list
 	}
-	return append(list, importance.Entry{Site: site, Credits: f.credited[from:to:to]})
+	return append(list, opic.Entry{Site: site, Credits: f.credited[from:to:to]})
 }
 
 func (f *fold) set(key, value []byte) {
@@ -411,7 +411,7 @@ func (f *fold) write() {
 	f.writeLinked()
 	f.plan.Again = append(append(f.plan.Again, cutCredits(f.later)...), cutDeltas(f.due)...)
 	f.plan.Posts = posts(f.away)
-	f.set([]byte(layout.CashRanks), importance.AppendHistogram(nil, &f.ranks))
+	f.set([]byte(layout.CashRanks), opic.AppendHistogram(nil, &f.ranks))
 	// The threshold follows the number of those that are due, so the budget goes to those with the most.
 	// So does that of those that are put off because of their links, which every fold reads again.
 	if f.wanted > f.budget() || len(f.due) > f.limits.Links/4 {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"crawlnode/frontier/storage"
-	"crawlnode/store/files"
+	"crawlnode/local/files"
 )
 
 // Request is one atomic change. The writer calls Apply with the group into

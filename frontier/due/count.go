@@ -6,23 +6,23 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/recrawl"
+	"crawlnode/recrawl/visits"
 )
 
 // CountRevisit counts an answered visit of a page that was due.
-func CountRevisit(c *crawl.Counters, status int, v recrawl.Verdict) {
+func CountRevisit(c *crawl.Counters, status int, v visits.Verdict) {
 	c.Revisits++
 	if status == http.StatusNotModified {
 		c.NotModified++
 	}
 	switch v {
-	case recrawl.Unchanged:
+	case visits.Unchanged:
 		c.Unchanged++
-	case recrawl.Changed:
+	case visits.Changed:
 		c.Changed++
-	case recrawl.Gone:
+	case visits.Gone:
 		c.Gone++
-	case recrawl.Unknown:
+	case visits.Unknown:
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/layout"
-	"crawlnode/recrawl"
+	"crawlnode/recrawl/visits"
 )
 
-// Judge decides what a visit of a page means for the next ones (package node/judge). The writer calls
+// Judge decides what a visit of a page means for the next ones (package recrawl/judge). The writer calls
 // it within a write, with what the store has at that moment: so visits of one host that end at the
 // same time cannot lose each other's part of the site's sums. It must be quick and must not call the
 // frontier. The same arguments may come again, when a write had to wait for space on the disk.
@@ -44,7 +44,7 @@ type Page struct {
 	// Counted: its site counts the page, with what Record.Visits says. A page that was forgotten has visits
 	// and is not counted.
 	Counted bool
-	Site    string          // recrawl.Site of its host; "": none yet
+	Site    string          // visits.Site of its host; "": none yet
 	Host    crawl.HostState // politeness; times are not for the judge
 	// Elapsed is the time from the newest visit to this one, or to now when there is none, by the
 	// partition's timeline. 0: it is not known. Blurred: more than half of it may be missing.
@@ -58,7 +58,7 @@ type Page struct {
 
 // Plan is what the judge decided.
 type Plan struct {
-	// Visits is the page's encoded recrawl.Record; "": the page is not planned.
+	// Visits is the page's encoded visits.Record; "": the page is not planned.
 	Visits string
 	// Visited: the visit counts as the newest one. False: there was no request, or no visit.
 	Visited bool
@@ -73,5 +73,5 @@ type Plan struct {
 	// on; it has DueVisit when the page is visited after Wait.
 	Before, Estimate Estimate
 	Site             string
-	Verdict          recrawl.Verdict
+	Verdict          visits.Verdict
 }

@@ -7,13 +7,13 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/order"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 	"crawlnode/web/urlnorm"
 )
 
 // ByScore has a frontier order its queues by scores with the default weights and even cuts.
 func ByScore(f *frontier.Frontier) {
-	f.SetOrder(&order.Policy{Weights: importance.DefaultWeights, Cuts: importance.EvenCuts, Scores: &order.Scores{}})
+	f.SetOrder(&order.Policy{Weights: opic.DefaultWeights, Cuts: opic.EvenCuts, Scores: &order.Scores{}})
 }
 
 // Raise lets links say so much, 0 to 1, of URLs of a partition, and returns how many were moved to better bands.

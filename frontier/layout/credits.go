@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 	"crawlnode/web/urlnorm"
 )
 
@@ -66,7 +66,7 @@ func AppendInboxKey(b []byte, from crawl.Partition) []byte {
 
 // AppendHostNumberKey appends the relative key of what is known of a host by its number: CashHosts, which the
 // name of the host follows, or CashSites.
-func AppendHostNumberKey(b []byte, what byte, u importance.URL) []byte {
+func AppendHostNumberKey(b []byte, what byte, u opic.URL) []byte {
 	n := u.Host()
 	return append(b, TableCash, what, byte(n>>16), byte(n>>8), byte(n))
 }
@@ -75,20 +75,20 @@ func AppendHostNumberKey(b []byte, what byte, u importance.URL) []byte {
 func HostOfKey(rel []byte) crawl.Host { return crawl.Host(rel[min(len(rel), 5):]) }
 
 // AppendNumberedKey appends what the relative keys of all records begin with that a URL of a host with this number may have.
-func AppendNumberedKey(b []byte, host crawl.Host, u importance.URL) []byte {
+func AppendNumberedKey(b []byte, host crawl.Host, u opic.URL) []byte {
 	b = append(AppendHost(b, TableRecords, host), 0)
 	return append(b, byte(u>>32), byte(u>>24), byte(u>>16), byte(u>>8), byte(u))
 }
 
 // EncodeSites writes the sites that link to a host.
-func EncodeSites(s *importance.Sites) []byte {
+func EncodeSites(s *opic.Sites) []byte {
 	w := newEncoder(16)
 	w.bytes(s[:])
 	return w.b
 }
 
 // DecodeSites reads them.
-func DecodeSites(b []byte) (s importance.Sites, err error) {
+func DecodeSites(b []byte) (s opic.Sites, err error) {
 	r := newDecoder(b)
 	copy(s[:], r.take(uint64(len(s))))
 	return s, r.end("sites that link to a host")
@@ -112,9 +112,9 @@ func ParseCreditsKey(rel []byte) (OutboxKey, bool) {
 
 // CashTotalsEntry are the sums of a partition's cash.
 type CashTotalsEntry struct {
-	Ledger importance.Ledger
-	Least  importance.Cash // what must be pending for a page to settle
-	Next   uint64          // OutboxNext, when credits were last posted
+	Ledger opic.Ledger
+	Least  opic.Cash // what must be pending for a page to settle
+	Next   uint64    // OutboxNext, when credits were last posted
 	// Accounts and Pages are the numbers of accounts and of those that were fetched.
 	Accounts, Pages int64
 	// Folds is the number of folds. What the log has up to the number Folded has been folded: these are links of pages.
@@ -126,7 +126,7 @@ type CashTotalsEntry struct {
 //	version, i minted, i evaporated, i sent, i received, i least, u next, i accounts, i pages[, u folds, u folded]
 func EncodeCashTotals(t *CashTotalsEntry) []byte {
 	w := newEncoder(64)
-	for _, c := range [...]importance.Cash{t.Ledger.Minted, t.Ledger.Evaporated, t.Ledger.Sent, t.Ledger.Received, t.Least} {
+	for _, c := range [...]opic.Cash{t.Ledger.Minted, t.Ledger.Evaporated, t.Ledger.Sent, t.Ledger.Received, t.Least} {
 		w.i(int64(c))
 	}
 	w.u(t.Next)
@@ -145,8 +145,8 @@ func DecodeCashTotals(b []byte) (t CashTotalsEntry, err error) {
 		return t, nil
 	}
 	r := newDecoder(b)
-	for _, c := range [...]*importance.Cash{&t.Ledger.Minted, &t.Ledger.Evaporated, &t.Ledger.Sent, &t.Ledger.Received, &t.Least} {
-		*c = importance.Cash(r.i())
+	for _, c := range [...]*opic.Cash{&t.Ledger.Minted, &t.Ledger.Evaporated, &t.Ledger.Sent, &t.Ledger.Received, &t.Least} {
+		*c = opic.Cash(r.i())
 	}
 	t.Next, t.Accounts, t.Pages = r.u(), r.i(), r.i()
 	if len(r.b) > 0 {
@@ -157,16 +157,16 @@ func DecodeCashTotals(b []byte) (t CashTotalsEntry, err error) {
 
 // CashVisit is a page that was fetched, with its distinct links in order.
 type CashVisit struct {
-	URL   importance.URL
-	Site  importance.Site
-	Links []importance.Target
+	URL   opic.URL
+	Site  opic.Site
+	Links []opic.Target
 }
 
 // CashLogEntry is an entry of the log: one of its fields is set.
 type CashLogEntry struct {
 	Visit   *CashVisit
-	Credits []importance.Entry // that came from other partitions, or that a page has settled
-	Deltas  []importance.Delta // that were put off
+	Credits []opic.Entry // that came from other partitions, or that a page has settled
+	Deltas  []opic.Delta // that were put off
 }
 
 // Kinds of log entries.
@@ -190,7 +190,7 @@ func EncodeCashVisit(v *CashVisit) []byte {
 // EncodeCashCredits writes a log entry of credits, or credits that wait for their target.
 //
 //	version, byte kind, parcel with the entries numbered from 1
-func EncodeCashCredits(entries []importance.Entry) []byte {
+func EncodeCashCredits(entries []opic.Entry) []byte {
 	credits := 0
 	for i := range entries {
 		entries[i].Seq = uint64(i + 1)
@@ -198,15 +198,15 @@ func EncodeCashCredits(entries []importance.Entry) []byte {
 	}
 	w := newEncoder(64 + 12*len(entries) + 6*credits) // of one host, and with one amount, they take so much
 	w.byte(logCredits)
-	w.b = importance.AppendParcel(w.b, &importance.Parcel{Entries: entries})
+	w.b = opic.AppendParcel(w.b, &opic.Parcel{Entries: entries})
 	return w.b
 }
 
 // EncodeCashDeltas writes a log entry of what was put off.
-func EncodeCashDeltas(deltas []importance.Delta) []byte {
+func EncodeCashDeltas(deltas []opic.Delta) []byte {
 	w := newEncoder(16 * len(deltas))
 	w.byte(logDeltas)
-	w.b = importance.AppendDeltas(w.b, deltas)
+	w.b = opic.AppendDeltas(w.b, deltas)
 	return w.b
 }
 
@@ -214,22 +214,22 @@ func EncodeCashDeltas(deltas []importance.Delta) []byte {
 func DecodeCashLog(b []byte) (CashLogEntry, error) { return DecodeCashLogInto(nil, b) }
 
 // DecodeCashLogInto reads an entry of the log. The links of a page go into the memory of dst, whose content is lost, if there is enough.
-func DecodeCashLogInto(dst []importance.Target, b []byte) (e CashLogEntry, err error) {
+func DecodeCashLogInto(dst []opic.Target, b []byte) (e CashLogEntry, err error) {
 	r := newDecoder(b)
 	switch r.byte() {
 	case logVisit:
-		e.Visit = &CashVisit{URL: importance.URL(r.u())}
+		e.Visit = &CashVisit{URL: opic.URL(r.u())}
 		if r.bad {
 			break
 		}
 		e.Visit.Site, e.Visit.Links, err = readLinks(dst, &r)
 		return e, corruptCash(err)
 	case logCredits:
-		p, err := importance.DecodeParcel(r.b)
+		p, err := opic.DecodeParcel(r.b)
 		e.Credits = p.Entries
 		return e, corruptCash(err)
 	case logDeltas:
-		e.Deltas, err = importance.DecodeDeltas(r.b)
+		e.Deltas, err = opic.DecodeDeltas(r.b)
 		return e, corruptCash(err)
 	}
 	return e, fmt.Errorf("%w: log of credits", ErrCorrupt)
@@ -239,7 +239,7 @@ func DecodeCashLogInto(dst []importance.Target, b []byte) (e CashLogEntry, err e
 const maxCreditLinks = 1 << 20
 
 // DecodeCashCredits reads credits that another partition has sent.
-func DecodeCashCredits(b []byte) ([]importance.Entry, error) {
+func DecodeCashCredits(b []byte) ([]opic.Entry, error) {
 	e, err := DecodeCashLog(b)
 	if err == nil && (e.Visit != nil || e.Deltas != nil) {
 		err = fmt.Errorf("%w: credits", ErrCorrupt)
@@ -257,40 +257,40 @@ func DecodeCashCredits(b []byte) ([]importance.Entry, error) {
 // EncodeCashLinks writes the links of a page.
 //
 //	version, site (2), links
-func EncodeCashLinks(site importance.Site, links []importance.Target) []byte {
+func EncodeCashLinks(site opic.Site, links []opic.Target) []byte {
 	return appendLinks(newEncoder(8+6*len(links)).b, site, links)
 }
 
 // DecodeCashLinks reads the links of a page into the memory of dst, whose content is lost; nil is good.
-func DecodeCashLinks(dst []importance.Target, b []byte) (importance.Site, []importance.Target, error) {
+func DecodeCashLinks(dst []opic.Target, b []byte) (opic.Site, []opic.Target, error) {
 	r := newDecoder(b)
 	site, links, err := readLinks(dst, &r)
 	return site, links, corruptCash(err)
 }
 
 // DecodeCashVisitOf reads the links of a page as DecodeCashLinks does, from its log entry.
-func DecodeCashVisitOf(dst []importance.Target, page importance.URL, b []byte) (importance.Site, []importance.Target, error) {
+func DecodeCashVisitOf(dst []opic.Target, page opic.URL, b []byte) (opic.Site, []opic.Target, error) {
 	r := newDecoder(b)
-	if r.byte() != logVisit || importance.URL(r.u()) != page {
+	if r.byte() != logVisit || opic.URL(r.u()) != page {
 		return 0, nil, fmt.Errorf("%w: links of a page in the log of credits", ErrCorrupt)
 	}
 	site, links, err := readLinks(dst, &r)
 	return site, links, corruptCash(err)
 }
 
-func appendLinks(b []byte, site importance.Site, links []importance.Target) []byte {
-	return importance.AppendLinks(binary.BigEndian.AppendUint16(b, uint16(site)), links)
+func appendLinks(b []byte, site opic.Site, links []opic.Target) []byte {
+	return opic.AppendLinks(binary.BigEndian.AppendUint16(b, uint16(site)), links)
 }
 
-func readLinks(dst []importance.Target, r *decoder) (importance.Site, []importance.Target, error) {
-	var site importance.Site
+func readLinks(dst []opic.Target, r *decoder) (opic.Site, []opic.Target, error) {
+	var site opic.Site
 	if two := r.take(2); two != nil {
-		site = importance.Site(binary.BigEndian.Uint16(two))
+		site = opic.Site(binary.BigEndian.Uint16(two))
 	}
-	if r.bad || site > importance.MaxSite {
+	if r.bad || site > opic.MaxSite {
 		return 0, nil, fmt.Errorf("%w: site of a page", ErrCorrupt)
 	}
-	links, err := importance.DecodeLinksInto(dst, r.b)
+	links, err := opic.DecodeLinksInto(dst, r.b)
 	return site, links, err
 }
 
@@ -302,7 +302,7 @@ func corruptCash(err error) error {
 }
 
 // NumberOf is the number of a URL in its partition.
-func NumberOf(u urlnorm.URL) importance.URL {
+func NumberOf(u urlnorm.URL) opic.URL {
 	var n Numberer
 	return n.Of(u)
 }
@@ -314,19 +314,19 @@ type Numberer struct {
 }
 
 // Of is the number of a URL in its partition.
-func (n *Numberer) Of(u urlnorm.URL) importance.URL {
+func (n *Numberer) Of(u urlnorm.URL) opic.URL {
 	if h := u.Host(); h != n.host {
 		fp := FingerprintOf(h)
 		n.host, n.hash = h, binary.BigEndian.Uint64(fp[:])
 	}
 	fp := FingerprintOf(u.String())
-	return importance.URLOf(n.hash, binary.BigEndian.Uint64(fp[:]))
+	return opic.URLOf(n.hash, binary.BigEndian.Uint64(fp[:]))
 }
 
 // SiteOf is what sketches need of a linking site, by its registered domain.
-func SiteOf(domain string) importance.Site {
+func SiteOf(domain string) opic.Site {
 	fp := FingerprintOf(domain)
-	return importance.SiteOf(binary.BigEndian.Uint64(fp[:]))
+	return opic.SiteOf(binary.BigEndian.Uint64(fp[:]))
 }
 
 // EncodeMark writes up to which number credits of a partition were taken.

@@ -4,17 +4,17 @@ import (
 	"reflect"
 	"testing"
 
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // FuzzCashLog: what is read of the tables of importance is written to the same.
 func FuzzCashLog(f *testing.F) {
-	links := []importance.Target{{Partition: 1, URL: 2}, {Partition: 1, URL: 3}, {Partition: 9, URL: 1}}
+	links := []opic.Target{{Partition: 1, URL: 2}, {Partition: 1, URL: 3}, {Partition: 9, URL: 1}}
 	for _, b := range [][]byte{
 		EncodeCashVisit(&CashVisit{URL: 5, Site: 9, Links: links}), EncodeCashLinks(3, links), EncodeMark(7),
-		EncodeCashCredits([]importance.Entry{{Site: 4, Credits: []importance.Credit{{URL: 1, Amount: -5, Links: 1}}}, {}}),
-		EncodeCashDeltas([]importance.Delta{{URL: 1, Amount: 5, Links: 1}}), nil, {FormatVersion}, {9},
-		EncodeCashTotals(&CashTotalsEntry{Ledger: importance.Ledger{Minted: 4}, Least: 2, Next: 5, Accounts: 1, Pages: 1}),
+		EncodeCashCredits([]opic.Entry{{Site: 4, Credits: []opic.Credit{{URL: 1, Amount: -5, Links: 1}}}, {}}),
+		EncodeCashDeltas([]opic.Delta{{URL: 1, Amount: 5, Links: 1}}), nil, {FormatVersion}, {9},
+		EncodeCashTotals(&CashTotalsEntry{Ledger: opic.Ledger{Minted: 4}, Least: 2, Next: 5, Accounts: 1, Pages: 1}),
 	} {
 		f.Add(b)
 	}
@@ -57,7 +57,7 @@ func FuzzCashLog(f *testing.F) {
 func TestForeignCreditsHaveFewLinks(t *testing.T) {
 	t.Parallel()
 	for links, ok := range map[int32]bool{1: true, maxCreditLinks: true, -maxCreditLinks: true, maxCreditLinks + 1: false, -maxCreditLinks - 1: false, 1<<31 - 1: false} {
-		b := EncodeCashCredits([]importance.Entry{{Credits: []importance.Credit{{URL: 1, Links: links}}}})
+		b := EncodeCashCredits([]opic.Entry{{Credits: []opic.Credit{{URL: 1, Links: links}}}})
 		if _, err := DecodeCashCredits(b); (err == nil) != ok {
 			t.Errorf("%d links: %v", links, err)
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 	"crawlnode/web/urlnorm"
 )
 
@@ -232,7 +232,7 @@ func FuzzDecode(f *testing.F) {
 	place := DueAt(noon, "h.test", Fingerprint{1})
 	st := PartState{Meta: Meta{State: Holder, Epoch: 1, To: "n"}}
 	for _, b := range [][]byte{
-		EncodeQueued(&item, true, 1), moved.Encode(), EncodeSites(&importance.Sites{3}), EncodeRecord(&rec), EncodeLink(&crawl.Target{URL: u}), EncodeLink(&crawl.Target{URL: u, From: "http://b.test/", Anchor: "a"}), EncodeHost(&host),
+		EncodeQueued(&item, true, 1), moved.Encode(), EncodeSites(&opic.Sites{3}), EncodeRecord(&rec), EncodeLink(&crawl.Target{URL: u}), EncodeLink(&crawl.Target{URL: u, From: "http://b.test/", Anchor: "a"}), EncodeHost(&host),
 		EncodeRobots(&crawl.Robots{Body: []byte("b")}), EncodeState(&st), EncodeMeta(&st, Stamp{}), EncodeRecord(&planned), EncodeRecord(&found), EncodeRecord(&shown), EncodeHost(&site),
 		AppendDueKey(nil, &place), EncodeDue(Estimate{[4]byte{1}, 2, 3}), block.Encode(), nil, {FormatVersion}, {99},
 	} {

@@ -8,13 +8,13 @@ import (
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 	"crawlnode/web/urlnorm"
 )
 
 // Rise is a queued URL of which links say more than before.
 type Rise struct {
-	URL  importance.URL
+	URL  opic.URL
 	Link float64 // the part of its score that links make
 }
 
@@ -76,7 +76,7 @@ func (f *finder) rise(r Rise) error {
 }
 
 // look reads the hosts of a URL's number.
-func (f *finder) look(u importance.URL) error {
+func (f *finder) look(u opic.URL) error {
 	if f.names != nil && f.number == u.Host() {
 		return nil
 	}

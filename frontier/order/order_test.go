@@ -6,19 +6,19 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-func policy(w importance.Weights) *Policy {
-	return &Policy{Weights: w, Cuts: importance.EvenCuts, Scores: &Scores{}}
+func policy(w opic.Weights) *Policy {
+	return &Policy{Weights: w, Cuts: opic.EvenCuts, Scores: &Scores{}}
 }
 
 // Which URLs are scored, and what counts for them before links do.
 func TestAdmit(t *testing.T) {
 	t.Parallel()
-	plain := policy(importance.Weights{Depth: 0.5, Freshness: 0.5, Importance: 1})
+	plain := policy(opic.Weights{Depth: 0.5, Freshness: 0.5, Importance: 1})
 	focused := policy(plain.Weights)
 	focused.Focused = true
 	for name, c := range map[string]struct {
@@ -55,20 +55,20 @@ func TestAdmit(t *testing.T) {
 // Links lift a URL: by its rank, and by the sites that link to its host.
 func TestLink(t *testing.T) {
 	t.Parallel()
-	var h importance.Histogram
-	for i := range importance.Cash(100) {
-		h.Add(i*importance.Unit, 1)
+	var h opic.Histogram
+	for i := range opic.Cash(100) {
+		h.Add(i*opic.Unit, 1)
 	}
-	p := policy(importance.Weights{Importance: 0.5, Authority: 0.5})
-	var none, many importance.Sites
+	p := policy(opic.Weights{Importance: 0.5, Authority: 0.5})
+	var none, many opic.Sites
 	for i := range 200 {
-		many.Add(importance.SiteOf(uint64(i+1) * 0x9e3779b97f4a7c15))
+		many.Add(opic.SiteOf(uint64(i+1) * 0x9e3779b97f4a7c15))
 	}
-	if got := p.Link(50*importance.Unit, &none); got != 0 {
+	if got := p.Link(50*opic.Unit, &none); got != 0 {
 		t.Errorf("without ranks: %v", got)
 	}
 	p.Ranks = h.Ranks()
-	low, high, known := p.Link(10*importance.Unit, &none), p.Link(90*importance.Unit, &none), p.Link(10*importance.Unit, &many)
+	low, high, known := p.Link(10*opic.Unit, &none), p.Link(90*opic.Unit, &none), p.Link(10*opic.Unit, &many)
 	if math.Abs(low-0.05) > 0.01 || math.Abs(high-0.45) > 0.01 || known < low+0.2 {
 		t.Errorf("link parts %.3f, %.3f, with many sites %.3f", low, high, known)
 	}
@@ -99,8 +99,8 @@ func TestCutsFollowScores(t *testing.T) {
 	if typical := s.Typical(); math.Abs(typical-24.5/maxBase) > 0.02 {
 		t.Errorf("typical base %.3f", typical)
 	}
-	p := policy(importance.DefaultWeights)
-	p.Cuts = importance.CutsOf(h)
+	p := policy(opic.DefaultWeights)
+	p.Cuts = opic.CutsOf(h)
 	var bands [crawl.Bands]int
 	for i := range 10_000 {
 		bands[p.Band(float64(i%50)/maxBase+float64(i%997)/1994)]++

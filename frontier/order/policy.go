@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // Lowest is the last band that a score makes. Behind it only URLs wait that look like a trap.
@@ -17,13 +17,13 @@ const maxBase = math.MaxUint8
 // Policy is how URLs are ordered at a moment. It is never changed.
 type Policy struct {
 	// Weights are those of the settings.
-	Weights importance.Weights
+	Weights opic.Weights
 	// Focused: links of pages ask for a band by their topic. How well they fit it then weighs as much as all
 	// that Weights name.
 	Focused bool
 	// Ranks of all known URLs of the cluster; nil: nothing is known yet.
-	Ranks *importance.Ranks
-	Cuts  importance.Cuts
+	Ranks *opic.Ranks
+	Cuts  opic.Cuts
 	// Typical is the mean base of the URLs that were found last, 0 to 1.
 	Typical float64
 	// Scores count what is scored.
@@ -44,9 +44,9 @@ func (p *Policy) Admit(t *crawl.Target, now time.Time) (base uint8, band crawl.B
 		return 0, t.Band, false
 	}
 	topical := p.Focused && t.Via == crawl.ViaLink
-	s := importance.Signals{Change: unknown, Freshness: unknown, Depth: importance.Depth(t.Depth)}
+	s := opic.Signals{Change: unknown, Freshness: unknown, Depth: opic.Depth(t.Depth)}
 	if t.Via == crawl.ViaSitemap && !p.Focused {
-		s.Depth = importance.Depth(int(t.Band)) // by the priority that its site gives it
+		s.Depth = opic.Depth(int(t.Band)) // by the priority that its site gives it
 	}
 	if !t.Claimed.IsZero() {
 		age := max(now.Sub(t.Claimed), 0)
@@ -73,12 +73,12 @@ func (p *Policy) Admit(t *crawl.Target, now time.Time) (base uint8, band crawl.B
 func (p *Policy) ByLinks() bool { return p.Weights.Importance > 0 || p.Weights.Authority > 0 }
 
 // Link is the part of a score that links make: of a URL with so much cash, whose host has these sites that link to it.
-func (p *Policy) Link(c importance.Cash, sites *importance.Sites) float64 {
+func (p *Policy) Link(c opic.Cash, sites *opic.Sites) float64 {
 	rank := 0.0
 	if p.Ranks != nil {
 		rank = p.Ranks.Rank(c)
 	}
-	return (p.Weights.Importance*rank + p.Weights.Authority*importance.Authority(sites.Count())) / p.sum()
+	return (p.Weights.Importance*rank + p.Weights.Authority*opic.Authority(sites.Count())) / p.sum()
 }
 
 // Score adds the two parts.
@@ -89,7 +89,7 @@ func (p *Policy) Band(score float64) crawl.Band { return min(p.Cuts.Band(score),
 
 // Better is the band to which a queued URL moves that was moved so often, and whether it does.
 func (p *Policy) Better(now crawl.Band, score float64, moved int) (crawl.Band, bool) {
-	return p.Cuts.Better(now, score, uint8(min(moved, importance.MaxMoves)))
+	return p.Cuts.Better(now, score, uint8(min(moved, opic.MaxMoves)))
 }
 
 // Level is how high a usual URL with this link part would stand, 0 for the last band.

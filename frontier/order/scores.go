@@ -3,7 +3,7 @@ package order
 import (
 	"sync"
 
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 const (
@@ -99,14 +99,14 @@ func (s *Scores) addLocked(score float64, n int32) {
 	}
 }
 
-// Histogram is the scores, as importance.CutsOf takes them.
-func (s *Scores) Histogram() *importance.Histogram {
+// Histogram is the scores, as opic.CutsOf takes them.
+func (s *Scores) Histogram() *opic.Histogram {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := &importance.Histogram{}
+	h := &opic.Histogram{}
 	for i, n := range s.counts {
 		if n > 0 {
-			importance.CountScore(h, (float64(i)+0.5)/scoreBuckets, int64(n))
+			opic.CountScore(h, (float64(i)+0.5)/scoreBuckets, int64(n))
 		}
 	}
 	return h

@@ -10,7 +10,7 @@ import (
 
 // CauseOf classes the reason of a record. Records have the sentence alone. That of a request which
 // got no answer begins with its category, behind words about robots.txt when it was for that; for a host without an address and for refusals see
-// package pipeline, for a host that was given up node/dispatch.
+// package pipeline, for a host that was given up scheduler.
 func CauseOf(rec *crawl.Record) string {
 	switch {
 	case rec.State == crawl.Done || rec.Reason == "":

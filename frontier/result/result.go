@@ -6,7 +6,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/layout"
-	"crawlnode/recrawl"
+	"crawlnode/recrawl/visits"
 )
 
 // NotModified is the status of an answer that stands for the content that is known.
@@ -50,7 +50,7 @@ func Keep(old, rec *crawl.Record, o *crawl.Outcome, textStays bool) {
 	if rec.Archive == (crawl.ArchiveRef{}) || same && old.Archive != (crawl.ArchiveRef{}) {
 		rec.Archive = old.Archive // where the content is
 	}
-	silent := recrawl.AnswerOf(rec.Status) == recrawl.Failed && old.Digest != [20]byte{}
+	silent := visits.AnswerOf(rec.Status) == visits.Failed && old.Digest != [20]byte{}
 	if rec.Status == NotModified || rec.State != crawl.Done || silent {
 		rec.Digest, rec.DuplicateOf, rec.NearOf, rec.Rendering = old.Digest, old.DuplicateOf, old.NearOf, old.Rendering
 	}
@@ -68,24 +68,24 @@ func Keep(old, rec *crawl.Record, o *crawl.Outcome, textStays bool) {
 // Changed reports whether a visit found other content than the one before it, as people see it: a
 // page that is gone has changed once, and one that is there again has too. What an error says of a
 // page is nothing. verdict is the judge's; without one (nil) every byte of the payload counts.
-func Changed(old *crawl.Record, o *crawl.Outcome, verdict *recrawl.Verdict) bool {
+func Changed(old *crawl.Record, o *crawl.Outcome, verdict *visits.Verdict) bool {
 	if old.State == 0 {
 		return false
 	}
-	last := recrawl.AnswerOf(old.Status)
-	gone := last == recrawl.Missing || last == recrawl.Removed
+	last := visits.AnswerOf(old.Status)
+	gone := last == visits.Missing || last == visits.Removed
 	known := !gone && old.Digest != [20]byte{} // of the last answer with content, also behind an error
-	switch recrawl.AnswerOf(o.Status) {
-	case recrawl.Missing, recrawl.Removed:
+	switch visits.AnswerOf(o.Status) {
+	case visits.Missing, visits.Removed:
 		return known
-	case recrawl.Content:
+	case visits.Content:
 		switch {
 		case gone:
 			return true
 		case !known:
 			return false
 		case verdict != nil:
-			return *verdict == recrawl.Changed
+			return *verdict == visits.Changed
 		}
 		return o.Digest != [20]byte{} && o.Digest != old.Digest
 	default:

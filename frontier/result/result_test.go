@@ -6,7 +6,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/layout"
-	"crawlnode/recrawl"
+	"crawlnode/recrawl/visits"
 )
 
 // TestKeep: what stays of an earlier fetch.
@@ -62,20 +62,20 @@ func TestKeep(t *testing.T) {
 func TestChanged(t *testing.T) {
 	t.Parallel()
 	good, other, none := [20]byte{1}, [20]byte{2}, [20]byte{}
-	verdict := func(v recrawl.Verdict) *recrawl.Verdict { return &v }
+	verdict := func(v visits.Verdict) *visits.Verdict { return &v }
 	for name, c := range map[string]struct {
 		old     crawl.Record
 		status  int
 		digest  [20]byte
-		verdict *recrawl.Verdict
+		verdict *visits.Verdict
 		want    bool
 	}{
 		"the first visit":            {crawl.Record{}, 200, good, nil, false},
-		"the first, judged":          {crawl.Record{}, 200, good, verdict(recrawl.Changed), false},
+		"the first, judged":          {crawl.Record{}, 200, good, verdict(visits.Changed), false},
 		"the same":                   {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 200, good, nil, false},
 		"other content":              {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 200, other, nil, true},
-		"other digits of a text":     {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 200, other, verdict(recrawl.Unchanged), false},
-		"judged to be changed":       {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 200, other, verdict(recrawl.Changed), true},
+		"other digits of a text":     {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 200, other, verdict(visits.Unchanged), false},
+		"judged to be changed":       {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 200, other, verdict(visits.Changed), true},
 		"a payload nobody has told":  {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 200, none, nil, false},
 		"not modified":               {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 304, none, nil, false},
 		"modified after a 304":       {crawl.Record{State: crawl.Queued, Status: 304, Digest: good}, 200, other, nil, true},
@@ -85,9 +85,9 @@ func TestChanged(t *testing.T) {
 		"the first behind no answer": {crawl.Record{State: crawl.Queued, Reason: "timeout: no answer"}, 200, good, nil, false},
 		"no answer":                  {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 0, none, nil, false},
 		"gone":                       {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 404, other, nil, true},
-		"gone for good":              {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 410, none, verdict(recrawl.Gone), true},
+		"gone for good":              {crawl.Record{State: crawl.Queued, Status: 200, Digest: good}, 410, none, verdict(visits.Gone), true},
 		"still gone":                 {crawl.Record{State: crawl.Queued, Status: 404, Digest: good}, 410, other, nil, false},
-		"there again":                {crawl.Record{State: crawl.Queued, Status: 404, Digest: good}, 200, other, verdict(recrawl.Unchanged), true},
+		"there again":                {crawl.Record{State: crawl.Queued, Status: 404, Digest: good}, 200, other, verdict(visits.Unchanged), true},
 		"a redirect elsewhere":       {crawl.Record{State: crawl.Queued, Status: 301, Digest: good}, 301, other, nil, true},
 	} {
 		o := crawl.Outcome{Kind: crawl.Fetched, Status: c.status, Digest: c.digest}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
-	"crawlnode/store/files"
+	"crawlnode/local/files"
 )
 
 // BadgerOptions sets up the disk store. The zero value is good for a node of

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"crawlnode/store/files"
+	"crawlnode/local/files"
 )
 
 // logBlocks gives the logs of the store's tables in memory (*.mem) their blocks when they

@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 
-	"crawlnode/store/files"
+	"crawlnode/local/files"
 )
 
 // The reserve is a file beside the store whose blocks are set aside when it is made:

@@ -5,7 +5,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/order"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // foldTicks is how many ticks lie between two folds.
@@ -19,18 +19,18 @@ type asBuilt struct {
 	base    []uint8
 	level   []uint8
 	link    []float64 // link part of the score at the last fold; negative: none yet
-	sites   []importance.Sites
+	sites   []opic.Sites
 	waiting []uint32 // queued pages with credits that were not folded yet
 	waits   []bool
 }
 
 func newAsBuilt(c *Crawl) *asBuilt {
 	n := len(c.g.Links)
-	b := &asBuilt{c: c, base: make([]uint8, n), level: make([]uint8, n), link: make([]float64, n), waits: make([]bool, n), sites: make([]importance.Sites, c.g.Hosts)}
+	b := &asBuilt{c: c, base: make([]uint8, n), level: make([]uint8, n), link: make([]float64, n), waits: make([]bool, n), sites: make([]opic.Sites, c.g.Hosts)}
 	for i := range b.link {
 		b.link[i] = -1
 	}
-	b.policy = &order.Policy{Weights: importance.DefaultWeights, Cuts: importance.EvenCuts, Scores: &order.Scores{}}
+	b.policy = &order.Policy{Weights: opic.DefaultWeights, Cuts: opic.EvenCuts, Scores: &order.Scores{}}
 	return b
 }
 
@@ -52,7 +52,7 @@ func (b *asBuilt) credited(page uint32) {
 func (b *asBuilt) fold() {
 	c := b.c
 	next := *b.policy
-	next.Ranks, next.Cuts, next.Typical = c.ranks, importance.CutsOf(next.Scores.Histogram()), next.Scores.Typical()
+	next.Ranks, next.Cuts, next.Typical = c.ranks, opic.CutsOf(next.Scores.Histogram()), next.Scores.Typical()
 	b.policy = &next
 	var changes []order.Change
 	for _, page := range b.waiting {

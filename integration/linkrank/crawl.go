@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"crawlnode/crawl"
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 // Order says by what queued pages are ordered.
@@ -37,7 +37,7 @@ type Config struct {
 const (
 	partitions = 64
 	// leastFloor bounds from below what must be pending for a page to settle.
-	leastFloor = importance.Unit / 1024
+	leastFloor = opic.Unit / 1024
 )
 
 // Crawl is a simulated crawl.
@@ -45,7 +45,7 @@ type Crawl struct {
 	g       *Graph
 	cfg     Config
 	r       *rand.Rand
-	books   []*importance.Book
+	books   []*opic.Book
 	hosts   []host
 	fetched []bool
 	known   []bool
@@ -57,22 +57,22 @@ type Crawl struct {
 	tick   int
 	served []int // tick in which a host was served last
 	nodes  []node
-	ranks  *importance.Ranks // of the tick before, over all books
-	cuts   importance.Cuts
-	scores importance.Histogram // of queued pages, when they were put into their bands
-	scored []float64            // of each queued page, as it is counted in scores
-	next   uint64               // number of the next place in a queue
-	depth  []int                // of known pages
-	moved  []uint8              // how often a queued page was moved
-	built  *asBuilt             // with AsBuilt
-	sites  []importance.HostSites
+	ranks  *opic.Ranks // of the tick before, over all books
+	cuts   opic.Cuts
+	scores opic.Histogram // of queued pages, when they were put into their bands
+	scored []float64      // of each queued page, as it is counted in scores
+	next   uint64         // number of the next place in a queue
+	depth  []int          // of known pages
+	moved  []uint8        // how often a queued page was moved
+	built  *asBuilt       // with AsBuilt
+	sites  []opic.HostSites
 }
 
 // node is what one node does beside its books.
 type node struct {
 	due    []uint32        // pages that should settle, in order
 	inDue  map[uint32]bool // the same
-	least  importance.Cash // what must be pending
+	least  opic.Cash       // what must be pending
 	budget float64         // of pages that may settle
 	ready  []uint32        // its hosts with queued pages
 	rota   int             // for shares
@@ -108,17 +108,17 @@ func (h *host) Pop() any {
 func NewCrawl(g *Graph, cfg Config) *Crawl {
 	n := len(g.Links)
 	c := &Crawl{g: g, cfg: cfg, r: rand.New(rand.NewPCG(cfg.Seed, 1)), hosts: make([]host, g.Hosts), fetched: make([]bool, n), known: make([]bool, n),
-		band: make([]crawl.Band, n), served: make([]int, g.Hosts), nodes: make([]node, cfg.Nodes), cuts: importance.EvenCuts, scored: make([]float64, n),
-		depth: make([]int, n), moved: make([]uint8, n), sites: make([]importance.HostSites, g.Hosts)}
-	c.ranks = (&importance.Histogram{}).Ranks()
+		band: make([]crawl.Band, n), served: make([]int, g.Hosts), nodes: make([]node, cfg.Nodes), cuts: opic.EvenCuts, scored: make([]float64, n),
+		depth: make([]int, n), moved: make([]uint8, n), sites: make([]opic.HostSites, g.Hosts)}
+	c.ranks = (&opic.Histogram{}).Ranks()
 	if cfg.Order == AsBuilt {
 		c.built = newAsBuilt(c)
 	}
 	for i := range c.nodes {
-		c.nodes[i] = node{inDue: map[uint32]bool{}, least: importance.Unit / 4}
+		c.nodes[i] = node{inDue: map[uint32]bool{}, least: opic.Unit / 4}
 	}
 	for i := range partitions {
-		b := importance.NewBook(crawl.Partition(i))
+		b := opic.NewBook(crawl.Partition(i))
 		b.OnCredit = c.credited
 		c.books = append(c.books, b)
 	}
@@ -126,7 +126,7 @@ func NewCrawl(g *Graph, cfg Config) *Crawl {
 		c.served[i] = -1
 	}
 	for _, s := range g.Seeds {
-		c.found(s, &importance.Account{})
+		c.found(s, &opic.Account{})
 	}
 	return c
 }
@@ -138,12 +138,12 @@ func (c *Crawl) partitionOf(page uint32) crawl.Partition {
 
 func (c *Crawl) nodeOf(page uint32) *node { return &c.nodes[int(c.partitionOf(page))%len(c.nodes)] }
 
-func (c *Crawl) account(page uint32) *importance.Account {
-	return c.books[c.partitionOf(page)].Accounts[importance.URL(page)]
+func (c *Crawl) account(page uint32) *opic.Account {
+	return c.books[c.partitionOf(page)].Accounts[opic.URL(page)]
 }
 
 // credited notes that a page's cash has changed.
-func (c *Crawl) credited(u importance.URL, a *importance.Account) {
+func (c *Crawl) credited(u opic.URL, a *opic.Account) {
 	page := uint32(u)
 	switch {
 	case !c.known[page]:
@@ -159,7 +159,7 @@ func (c *Crawl) credited(u importance.URL, a *importance.Account) {
 }
 
 // found queues a page.
-func (c *Crawl) found(page uint32, a *importance.Account) {
+func (c *Crawl) found(page uint32, a *opic.Account) {
 	c.known[page] = true
 	if c.built != nil {
 		c.built.found(page)
@@ -168,23 +168,23 @@ func (c *Crawl) found(page uint32, a *importance.Account) {
 	}
 	c.scored[page] = c.score(page, a)
 	c.band[page] = c.cuts.Band(c.scored[page])
-	importance.CountScore(&c.scores, c.scored[page], 1)
+	opic.CountScore(&c.scores, c.scored[page], 1)
 	c.put(page, a)
 }
 
 // score is that of a queued page: its rank, and with ByScore what else is known.
-func (c *Crawl) score(page uint32, a *importance.Account) float64 {
+func (c *Crawl) score(page uint32, a *opic.Account) float64 {
 	rank := c.ranks.Rank(a.Total())
 	if c.cfg.Order != ByScore {
 		return rank
 	}
-	w := importance.DefaultWeights
+	w := opic.DefaultWeights
 	w.Change, w.Freshness = 0, 0 // nothing is known of them here
-	return w.Score(importance.Signals{Importance: rank, Authority: importance.Authority(c.sites[c.g.Host[page]].Count()), Depth: importance.Depth(c.depth[page])})
+	return w.Score(opic.Signals{Importance: rank, Authority: opic.Authority(c.sites[c.g.Host[page]].Count()), Depth: opic.Depth(c.depth[page])})
 }
 
 // put gives a page a place in its host's queue; an older place is stale from now on.
-func (c *Crawl) put(page uint32, a *importance.Account) {
+func (c *Crawl) put(page uint32, a *opic.Account) {
 	key := 0.0
 	switch c.cfg.Order {
 	case ByCash:
@@ -204,7 +204,7 @@ func (c *Crawl) put(page uint32, a *importance.Account) {
 }
 
 // rescore moves a queued page that has gained cash.
-func (c *Crawl) rescore(page uint32, a *importance.Account) {
+func (c *Crawl) rescore(page uint32, a *opic.Account) {
 	switch c.cfg.Order {
 	case AsBuilt:
 		c.built.credited(page)
@@ -215,8 +215,8 @@ func (c *Crawl) rescore(page uint32, a *importance.Account) {
 		if band, ok := c.cuts.Better(c.band[page], score, c.moved[page]); ok {
 			c.moved[page]++
 			c.moves++
-			importance.CountScore(&c.scores, c.scored[page], -1)
-			importance.CountScore(&c.scores, score, 1)
+			opic.CountScore(&c.scores, c.scored[page], -1)
+			opic.CountScore(&c.scores, score, 1)
 			c.band[page], c.scored[page] = band, score
 			c.put(page, a)
 		}
@@ -325,13 +325,13 @@ func (c *Crawl) fetch(page uint32) {
 	c.fetched[page] = true
 	c.count++
 	if c.built == nil {
-		importance.CountScore(&c.scores, c.scored[page], -1)
+		opic.CountScore(&c.scores, c.scored[page], -1)
 	}
-	links := make([]importance.Target, len(c.g.Links[page]))
+	links := make([]opic.Target, len(c.g.Links[page]))
 	for i, t := range c.g.Links[page] {
-		links[i] = importance.Target{Partition: c.partitionOf(t), URL: importance.URL(t)}
+		links[i] = opic.Target{Partition: c.partitionOf(t), URL: opic.URL(t)}
 	}
-	site := importance.SiteOf(uint64(c.g.Host[page]+1) * 0x9e3779b97f4a7c15)
+	site := opic.SiteOf(uint64(c.g.Host[page]+1) * 0x9e3779b97f4a7c15)
 	for _, t := range c.g.Links[page] {
 		if !c.known[t] && (c.depth[t] == 0 || c.depth[page]+1 < c.depth[t]) {
 			c.depth[t] = c.depth[page] + 1
@@ -340,7 +340,7 @@ func (c *Crawl) fetch(page uint32) {
 			c.sites[c.g.Host[t]].Add(site)
 		}
 	}
-	c.books[c.partitionOf(page)].Visit(importance.URL(page), site, links)
+	c.books[c.partitionOf(page)].Visit(opic.URL(page), site, links)
 }
 
 // settle lets due pages settle, within the budget. The threshold follows the number of those that
@@ -351,7 +351,7 @@ func (c *Crawl) settle(n *node) {
 		n.due = n.due[1:]
 		delete(n.inDue, page)
 		if c.account(page).Due(n.least) {
-			c.books[c.partitionOf(page)].Settle(importance.URL(page))
+			c.books[c.partitionOf(page)].Settle(opic.URL(page))
 			c.settled++
 			n.budget--
 		}
@@ -393,11 +393,11 @@ func (c *Crawl) sum() {
 	if c.cfg.Order == BreadthFirst || c.cfg.Order == Omniscient {
 		return
 	}
-	var all importance.Histogram
+	var all opic.Histogram
 	for _, b := range c.books {
 		all.Plus(&b.Ranks)
 	}
-	c.ranks, c.cuts = all.Ranks(), importance.CutsOf(&c.scores)
+	c.ranks, c.cuts = all.Ranks(), opic.CutsOf(&c.scores)
 	if c.built != nil && c.tick%foldTicks == 0 {
 		c.built.fold()
 	}
@@ -416,7 +416,7 @@ func (c *Crawl) Rest() (settled int) {
 		quiet := true
 		for page := range c.g.Links {
 			if a := c.account(uint32(page)); a != nil && a.Due(leastFloor) {
-				c.books[c.partitionOf(uint32(page))].Settle(importance.URL(page))
+				c.books[c.partitionOf(uint32(page))].Settle(opic.URL(page))
 				c.settled++
 				quiet = false
 			}
@@ -442,14 +442,14 @@ func (c *Crawl) Totals() []float64 {
 
 // RankOf is the rank of each page, as every node computes it from the sum of the histograms.
 func (c *Crawl) RankOf() []float64 {
-	var all importance.Histogram
+	var all opic.Histogram
 	for _, b := range c.books {
 		all.Plus(&b.Ranks)
 	}
 	ranks := all.Ranks()
 	x := c.Totals()
 	for i, v := range x {
-		x[i] = ranks.Rank(importance.Cash(v))
+		x[i] = ranks.Rank(opic.Cash(v))
 	}
 	return x
 }

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"crawlnode/importance"
+	"crawlnode/importance/opic"
 )
 
 var only = flag.String("only", "", "the orders of TestMeasuredOrders whose names contain this")
@@ -84,7 +84,7 @@ func measure(t *testing.T, c *Crawl, share float64, exact []float64) figures {
 		}
 		f.known++
 		if !c.fetched[page] { // its own Unit, as PageRank gives it to every page
-			v += float64(importance.Unit)
+			v += float64(opic.Unit)
 		}
 		got, want, whole = append(got, v), append(want, now[page]), append(whole, exact[page])
 	}
@@ -114,13 +114,13 @@ func crawled(t *testing.T, g *Graph, cfg Config, exact []float64) (*Crawl, []fig
 // conserved checks the sum of cash.
 func conserved(t *testing.T, c *Crawl) {
 	t.Helper()
-	var sum importance.Ledger
-	var pending importance.Cash
+	var sum opic.Ledger
+	var pending opic.Cash
 	for _, b := range c.books {
 		sum.Plus(b.Ledger)
 		pending += b.Pending()
 	}
-	if want := importance.Unit * importance.Cash(c.count); sum.Minted != want || sum.Held() != pending || sum.Sent != sum.Received {
+	if want := opic.Unit * opic.Cash(c.count); sum.Minted != want || sum.Held() != pending || sum.Sent != sum.Received {
 		t.Errorf("minted %d, want %d; held %d, pending %d; %+v", sum.Minted, want, sum.Held(), pending, sum)
 	}
 }
@@ -189,7 +189,7 @@ func TestImportantPagesComeFirst(t *testing.T) {
 			t.Errorf("after %.0f %% of the pages %.3f of PageRank are fetched, breadth-first %.3f", 100*built[i].share, built[i].mass, breadth[i].mass)
 		}
 	}
-	if c.moves > len(g.Links)*importance.MaxMoves {
+	if c.moves > len(g.Links)*opic.MaxMoves {
 		t.Errorf("%d moves", c.moves)
 	}
 }

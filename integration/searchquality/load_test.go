@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"crawlnode/store/search"
+	"crawlnode/search/index"
 )
 
 var (
@@ -29,13 +29,13 @@ var (
 func TestLoad(t *testing.T) {
 	s := NewZipf(50_000)
 	if *preparedIn != "" {
-		var docs []search.Document
-		if err := Documents(*preparedIn, 5000, func(d []search.Document) error { docs = append(docs, d...); return nil }); err != nil {
+		var docs []index.Document
+		if err := Documents(*preparedIn, 5000, func(d []index.Document) error { docs = append(docs, d...); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		s = NewSynthetic(docs)
 	}
-	x, _, err := search.Open(t.TempDir(), search.Options{})
+	x, _, err := index.Open(t.TempDir(), index.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestLoad(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	n, began := *syntheticPages, time.Now()
 	for i := 0; i < n; {
-		var b search.Batch
+		var b index.Batch
 		for ; i < n && len(b.Put) < 1000; i++ {
 			b.Put = append(b.Put, s.Document(i, *syntheticWords))
 		}
@@ -89,7 +89,7 @@ func (s times) String() string {
 }
 
 // asked asks n questions.
-func asked(t *testing.T, x *search.Index, question func() string, n int) times {
+func asked(t *testing.T, x *index.Index, question func() string, n int) times {
 	t.Helper()
 	texts := make([]string, n)
 	for i := range texts {
@@ -100,7 +100,7 @@ func asked(t *testing.T, x *search.Index, question func() string, n int) times {
 	before := processor()
 	for _, text := range texts {
 		began, used := time.Now(), processor()
-		if _, err := search.Search(context.Background(), x, search.Request{Text: text, Page: 1, Size: 10, Now: Noon}); err != nil {
+		if _, err := index.Search(context.Background(), x, index.Request{Text: text, Page: 1, Size: 10, Now: Noon}); err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
 		s.most = max(s.most, processor()-used)
@@ -115,7 +115,7 @@ func asked(t *testing.T, x *search.Index, question func() string, n int) times {
 }
 
 // together is the number of questions a second that two at once have answered.
-func together(t *testing.T, x *search.Index, s *Synthetic, pages int) float64 {
+func together(t *testing.T, x *index.Index, s *Synthetic, pages int) float64 {
 	t.Helper()
 	each := min(200, 1+pages/20)
 	var group sync.WaitGroup
@@ -125,7 +125,7 @@ func together(t *testing.T, x *search.Index, s *Synthetic, pages int) float64 {
 			r := rand.New(rand.NewPCG(uint64(k), 3))
 			for range each {
 				text := s.Question(r, pages, *syntheticWords)
-				if _, err := search.Search(context.Background(), x, search.Request{Text: text, Page: 1, Size: 10, Now: Noon}); err != nil {
+				if _, err := index.Search(context.Background(), x, index.Request{Text: text, Page: 1, Size: 10, Now: Noon}); err != nil {
 					t.Errorf("%q: %v", text, err)
 				}
 			}

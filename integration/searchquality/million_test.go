@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/store/search"
+	"crawlnode/search/index"
 )
 
 var (
@@ -33,7 +33,7 @@ var (
 // millionNodes are the nodes of TestMillion. Each partition has two of them, as --replicas has it by default.
 const millionNodes = 3
 
-// TestMillion: three processes answer questions as nodes do, by node/indexer and HTTP, each out of an index that the test has
+// TestMillion: three processes answer questions as nodes do, by search and HTTP, each out of an index that the test has
 // filled. Whole answers are the same on each node. It logs what questions take, alone and several at once, how many answers were
 // not whole as a node was late, and the memory of each process.
 func TestMillion(t *testing.T) {
@@ -47,8 +47,8 @@ func TestMillion(t *testing.T) {
 	}
 	s := NewZipf(50_000)
 	if *preparedIn != "" {
-		var docs []search.Document
-		if err := Documents(*preparedIn, 5000, func(d []search.Document) error { docs = append(docs, d...); return nil }); err != nil {
+		var docs []index.Document
+		if err := Documents(*preparedIn, 5000, func(d []index.Document) error { docs = append(docs, d...); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		s = NewSynthetic(docs)
@@ -93,16 +93,16 @@ func TestMillion(t *testing.T) {
 // fillMillion fills an index for each node with the pages of its partitions, and waits until nothing is merged any more.
 func fillMillion(t *testing.T, s *Synthetic, dir string) {
 	began, used := time.Now(), processor()
-	var indexes [millionNodes]*search.Index
+	var indexes [millionNodes]*index.Index
 	for k := range indexes {
-		x, _, err := search.Open(filepath.Join(dir, fmt.Sprint(k), "index"), search.Options{})
+		x, _, err := index.Open(filepath.Join(dir, fmt.Sprint(k), "index"), index.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		indexes[k] = x
 	}
 	for i := 0; i < *millionPages; {
-		var batches [millionNodes]search.Batch
+		var batches [millionNodes]index.Batch
 		for range 8000 { // each batch is synced to disk
 			if i == *millionPages {
 				break

@@ -20,9 +20,9 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/frontier/texts"
-	"crawlnode/importance"
-	"crawlnode/node/indexer"
-	"crawlnode/store/search"
+	"crawlnode/importance/opic"
+	"crawlnode/search"
+	"crawlnode/search/index"
 	"crawlnode/web/urlnorm"
 )
 
@@ -56,9 +56,9 @@ func serveMillion(t *testing.T) {
 		urls[crawl.NodeID(fmt.Sprint(k))] = strings.TrimSpace(line)
 	}
 	store := &filledStore{number: number}
-	x := indexer.New(indexer.Options{
+	x := search.New(search.Options{
 		Self: crawl.NodeID(fmt.Sprint(number)), Dir: os.Getenv(nodeVariable) + "/index", Open: store.open, Store: store,
-		Rules:      func() indexer.Rules { return indexer.Rules{On: true} },
+		Rules:      func() search.Rules { return search.Rules{On: true} },
 		Partitions: func() int { return partitionCount },
 		Holders: func(p crawl.Partition) (ids []crawl.NodeID) {
 			for _, k := range holdersOf(uint32(p)) {
@@ -75,7 +75,7 @@ func serveMillion(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- x.Run(ctx) }()
-	searcher := indexer.NewSearcher(x)
+	searcher := search.NewSearcher(x)
 	http.HandleFunc("/call", func(w http.ResponseWriter, r *http.Request) {
 		payload, err := io.ReadAll(r.Body)
 		if err == nil {
@@ -126,12 +126,12 @@ type filledStore struct {
 }
 
 // filled is an index that loses nothing.
-type filled struct{ *search.Index }
+type filled struct{ *index.Index }
 
 func (filled) RemovePartition(context.Context, ...uint32) error { return nil }
 
-func (s *filledStore) open(dir string) (indexer.Index, bool, error) {
-	x, _, err := search.Open(dir, search.Options{})
+func (s *filledStore) open(dir string) (search.Index, bool, error) {
+	x, _, err := index.Open(dir, index.Options{})
 	if err != nil {
 		return nil, false, err
 	}
@@ -162,6 +162,6 @@ func (s *filledStore) TextChanges(_ crawl.Partition, after texts.Position, _ fun
 	return after, true, nil
 }
 
-func (s *filledStore) Standing(crawl.Partition, urlnorm.URL) (a importance.Account, ok bool, err error) {
+func (s *filledStore) Standing(crawl.Partition, urlnorm.URL) (a opic.Account, ok bool, err error) {
 	return a, false, nil
 }

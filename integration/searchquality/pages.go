@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"crawlnode/store/search"
+	"crawlnode/search/index"
 	"crawlnode/web/maintext"
 	"crawlnode/web/simhash"
 )
@@ -21,8 +21,8 @@ var Noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // Pages reads the HTML files of all sites below dir, as the pipeline and the indexer would: the first
 // folder is the host.
-func Pages(dir string) ([]search.Document, error) {
-	var docs []search.Document
+func Pages(dir string) ([]index.Document, error) {
+	var docs []index.Document
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".html") {
 			return err
@@ -34,7 +34,7 @@ func Pages(dir string) ([]search.Document, error) {
 		rel, _ := filepath.Rel(dir, path)
 		host, rest, _ := strings.Cut(filepath.ToSlash(rel), "/")
 		p := maintext.Extract(body, "text/html", "")
-		d := search.Document{
+		d := index.Document{
 			URL: "http://" + host + ".test/" + rest, Host: host + ".test", Title: p.Title, Headings: strings.Join(p.Headings, "\n"),
 			Text: p.Text, Description: p.Description, Language: p.Language, FetchedAt: Noon,
 		}
@@ -60,7 +60,7 @@ func Prepare(from, to string) error {
 	}
 	var raw []byte
 	for i := range docs {
-		raw = search.AppendDocument(raw, &docs[i])
+		raw = index.AppendDocument(raw, &docs[i])
 	}
 	if err := os.WriteFile(filepath.Join(to, documentsFile), raw, 0o600); err != nil {
 		return err
@@ -76,14 +76,14 @@ func Prepare(from, to string) error {
 const maxDocument = 8 << 20
 
 // Documents calls f with the prepared documents of dir, n at a time. It holds no more than those, and a piece of the file.
-func Documents(dir string, n int, f func([]search.Document) error) error {
+func Documents(dir string, n int, f func([]index.Document) error) error {
 	file, err := os.Open(filepath.Join(dir, documentsFile))
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	var batch []search.Document
-	err = parseDocuments(file, maxDocument, func(d search.Document) error {
+	var batch []index.Document
+	err = parseDocuments(file, maxDocument, func(d index.Document) error {
 		if batch = append(batch, d); len(batch) < n {
 			return nil
 		}
@@ -102,7 +102,7 @@ func Documents(dir string, n int, f func([]search.Document) error) error {
 
 // parseDocuments calls f with the documents that in has one after the other. It reads twice as much at a time as the largest one may
 // have, so that what is left of the last reading is moved once for many of them.
-func parseDocuments(in io.Reader, largest int, f func(search.Document) error) error {
+func parseDocuments(in io.Reader, largest int, f func(index.Document) error) error {
 	buffer := make([]byte, 2*largest)
 	left, ended := buffer[:0], false
 	for {
@@ -117,7 +117,7 @@ func parseDocuments(in io.Reader, largest int, f func(search.Document) error) er
 		if len(left) == 0 {
 			return nil
 		}
-		d, rest, err := search.ParseDocument(left)
+		d, rest, err := index.ParseDocument(left)
 		if err != nil {
 			return err
 		}

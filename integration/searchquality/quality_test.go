@@ -13,7 +13,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"crawlnode/store/search"
+	"crawlnode/search/index"
 )
 
 var pagesDir = flag.String("search.pages", "", "folder of web sites, one folder each: TestQuality searches their HTML files")
@@ -36,18 +36,18 @@ func TestQuality(t *testing.T) {
 		t.Log("no -search.pages: nothing to search")
 		return
 	}
-	x, _, err := search.Open(t.TempDir(), search.Options{})
+	x, _, err := index.Open(t.TempDir(), index.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
 	began, pages, text := time.Now(), 0, 0
-	err = Documents(dir, 1000, func(docs []search.Document) error {
+	err = Documents(dir, 1000, func(docs []index.Document) error {
 		pages += len(docs)
 		for _, d := range docs {
 			text += len(d.Text)
 		}
-		return x.Apply(context.Background(), search.Batch{Put: docs})
+		return x.Apply(context.Background(), index.Batch{Put: docs})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestQuality(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(text string) ([]Found, error) {
-		p, err := search.Search(context.Background(), x, search.Request{Text: text, Page: 1, Size: 10, Now: Noon})
+		p, err := index.Search(context.Background(), x, index.Request{Text: text, Page: 1, Size: 10, Now: Noon})
 		var out []Found
 		for _, r := range p.Results {
 			out = append(out, Found{r.URL, r.AlsoAt})
@@ -81,7 +81,7 @@ func TestQuality(t *testing.T) {
 }
 
 // asNear reports whether a page has the words of a question in a passage that is not longer than that of the wanted page.
-func asNear(t *testing.T, x *search.Index, q Question, url string) bool {
+func asNear(t *testing.T, x *index.Index, q Question, url string) bool {
 	t.Helper()
 	words := wordsOf(q.Text)
 	var spans [2]int
@@ -98,7 +98,7 @@ func asNear(t *testing.T, x *search.Index, q Question, url string) bool {
 // TestMeasure: a set of questions about few pages, with a page that holds the same passage.
 func TestMeasure(t *testing.T) {
 	text := strings.Repeat("filler words stand before everything else here ", 8) + "the quick brown foxes jumped right over seventeen sleeping watchdogs near Heidelberg"
-	docs := []search.Document{{URL: "u:1", Title: "One page", Text: text}, {URL: "u:2", Title: "Another page", Text: text + " and more"}}
+	docs := []index.Document{{URL: "u:1", Title: "One page", Text: text}, {URL: "u:2", Title: "Another page", Text: text + " and more"}}
 	sets := Sets(docs)
 	if n := len(sets[0].Questions); n != 2 {
 		t.Fatalf("%d titles", n)
@@ -126,17 +126,17 @@ func TestParseDocuments(t *testing.T) {
 	var raw []byte
 	var want []string
 	for i := range 200 {
-		d := search.Document{URL: fmt.Sprint("u:", i), Text: strings.Repeat("word ", i%60)}
-		raw, want = search.AppendDocument(raw, &d), append(want, d.URL+d.Text)
+		d := index.Document{URL: fmt.Sprint("u:", i), Text: strings.Repeat("word ", i%60)}
+		raw, want = index.AppendDocument(raw, &d), append(want, d.URL+d.Text)
 	}
 	for _, in := range []io.Reader{bytes.NewReader(raw), iotest.OneByteReader(bytes.NewReader(raw)), iotest.DataErrReader(bytes.NewReader(raw))} {
 		var got []string
-		if err := parseDocuments(in, 512, func(d search.Document) error { got = append(got, d.URL+d.Text); return nil }); err != nil || !slices.Equal(got, want) {
+		if err := parseDocuments(in, 512, func(d index.Document) error { got = append(got, d.URL+d.Text); return nil }); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%d documents of %d, %v", len(got), len(want), err)
 		}
 	}
-	none := func(search.Document) error { return nil }
-	if err := parseDocuments(bytes.NewReader(raw[:len(raw)-1]), 512, none); !errors.Is(err, search.ErrDocument) {
+	none := func(index.Document) error { return nil }
+	if err := parseDocuments(bytes.NewReader(raw[:len(raw)-1]), 512, none); !errors.Is(err, index.ErrDocument) {
 		t.Errorf("a file that is cut off: %v", err)
 	}
 	if err := parseDocuments(iotest.ErrReader(io.ErrClosedPipe), 512, none); !errors.Is(err, io.ErrClosedPipe) {
@@ -146,7 +146,7 @@ func TestParseDocuments(t *testing.T) {
 
 // TestKnownItems: a triple has one answer when no other page has its words as near each other.
 func TestKnownItems(t *testing.T) {
-	pages := pagesOf([]search.Document{
+	pages := pagesOf([]index.Document{
 		{URL: "u:1", Text: "alpha filler beta gamma, and later again alpha beta gamma delta"},
 		{URL: "u:2", Text: "gamma and alpha beta"},
 		{URL: "u:3", Text: "delta beta alpha"},

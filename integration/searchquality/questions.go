@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"crawlnode/store/search"
+	"crawlnode/search/index"
 )
 
 // Question is a text whose answer is known.
@@ -29,7 +29,7 @@ type Set struct {
 const window = 12
 
 // Sets makes the questions about pages; the same for the same pages.
-func Sets(docs []search.Document) []Set {
+func Sets(docs []index.Document) []Set {
 	r := rand.New(rand.NewPCG(1, 2))
 	sets := []Set{
 		{"titles", 0.90, titles(docs, r, 500)},
@@ -43,7 +43,7 @@ func Sets(docs []search.Document) []Set {
 }
 
 // titles returns n questions that are titles which one page has only.
-func titles(docs []search.Document, r *rand.Rand, n int) []Question {
+func titles(docs []index.Document, r *rand.Rand, n int) []Question {
 	count := map[string]int{}
 	for _, d := range docs {
 		count[strings.ToLower(d.Title)]++
@@ -88,14 +88,14 @@ func misspelt(of []Question, r *rand.Rand) []Question {
 
 // triples returns n questions of three words that stand within twelve of a text: with rare, the three that
 // fewest pages have, else the first three of five letters at least.
-func triples(docs []search.Document, r *rand.Rand, n int, rare map[string]int) []Question {
+func triples(docs []index.Document, r *rand.Rand, n int, rare map[string]int) []Question {
 	out, passages := drawTriples(docs, r, n, rare)
 	same(docs, out, passages)
 	return out
 }
 
 // drawTriples returns the questions, without the pages of the same passage, and the passage of each.
-func drawTriples(docs []search.Document, r *rand.Rand, n int, rare map[string]int) (out []Question, passages [][]string) {
+func drawTriples(docs []index.Document, r *rand.Rand, n int, rare map[string]int) (out []Question, passages [][]string) {
 	for _, i := range r.Perm(len(docs)) {
 		words := wordsOf(docs[i].Text)
 		if len(out) >= n || len(words) < 50 {
@@ -122,7 +122,7 @@ func drawTriples(docs []search.Document, r *rand.Rand, n int, rare map[string]in
 
 // knownItems are triples that have one answer: no other page has the three words in a passage as short as the shortest one of the wanted
 // page, so that the question says which page is meant. Most texts of a manual are in several of its pages.
-func knownItems(docs []search.Document, n int) []Set {
+func knownItems(docs []index.Document, n int) []Set {
 	r := rand.New(rand.NewPCG(3, 4))
 	pages := pagesOf(docs)
 	only := func(name string, rare map[string]int) Set {
@@ -155,7 +155,7 @@ type pagesOfWord struct {
 	pages []int
 }
 
-func pagesOf(docs []search.Document) *wordPages {
+func pagesOf(docs []index.Document) *wordPages {
 	p := &wordPages{of: map[string]*pagesOfWord{}}
 	for i := range docs {
 		var text []uint32
@@ -231,7 +231,7 @@ func span[W comparable](text, words []W) int {
 }
 
 // same finds the pages that have the passages of the questions.
-func same(docs []search.Document, questions []Question, passages [][]string) {
+func same(docs []index.Document, questions []Question, passages [][]string) {
 	of := map[string][]int{} // by first word
 	for i, p := range passages {
 		of[p[0]] = append(of[p[0]], i)
@@ -261,7 +261,7 @@ func wordsOf(text string) []string {
 }
 
 // pagesWith counts the pages that have each word.
-func pagesWith(docs []search.Document) map[string]int {
+func pagesWith(docs []index.Document) map[string]int {
 	count := map[string]int{}
 	for _, d := range docs {
 		seen := map[string]bool{}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"crawlnode/store/search"
+	"crawlnode/search/index"
 )
 
 // Synthetic makes pages of words that are as common as those of other pages are.
@@ -16,7 +16,7 @@ type Synthetic struct {
 }
 
 // NewSynthetic counts the words of pages.
-func NewSynthetic(docs []search.Document) *Synthetic {
+func NewSynthetic(docs []index.Document) *Synthetic {
 	count := map[string]int{}
 	for i := range docs {
 		for _, w := range wordsOf(docs[i].Text) {
@@ -70,7 +70,7 @@ func (s *Synthetic) word(r *rand.Rand) string {
 }
 
 // Document is page i, with about as many words in its text. The same i gives the same page.
-func (s *Synthetic) Document(i, words int) search.Document {
+func (s *Synthetic) Document(i, words int) index.Document {
 	r := rand.New(rand.NewPCG(uint64(i), 99))
 	draw := func(n int) string {
 		out := make([]string, n)
@@ -80,7 +80,7 @@ func (s *Synthetic) Document(i, words int) search.Document {
 		return strings.Join(out, " ")
 	}
 	host := fmt.Sprintf("h%d.test", r.IntN(1000))
-	return search.Document{
+	return index.Document{
 		URL: fmt.Sprintf("http://%s/%d", host, i), Host: host, Partition: uint32(r.IntN(1024)), Title: draw(2 + r.IntN(6)), Headings: draw(r.IntN(10)),
 		Text: draw(words/2 + r.IntN(words)), Language: "en", FetchedAt: Noon, Fingerprint: r.Uint64(), Importance: r.ExpFloat64(),
 	}

@@ -6,7 +6,7 @@ import (
 	"net"
 	"strings"
 
-	"crawlnode/door"
+	"crawlnode/security/door"
 )
 
 // bridge makes a logger for memberlist out of ours.

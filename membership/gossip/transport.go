@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/go-sockaddr"
 	"github.com/hashicorp/memberlist"
 
-	"crawlnode/door"
+	"crawlnode/security/door"
 )
 
 // Bounds of what is received by gossip, from any sender. memberlist's own transport

@@ -10,8 +10,8 @@ import (
 	"syscall"
 
 	"crawlnode/config"
-	"crawlnode/door"
-	"crawlnode/node/datadir"
+	"crawlnode/local/datadir"
+	"crawlnode/security/door"
 )
 
 // If a port is busy that nobody asked for, all such addresses move up together by portStep, at most

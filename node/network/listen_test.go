@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"crawlnode/config"
-	"crawlnode/node/datadir"
+	"crawlnode/local/datadir"
 )
 
 // tripleConfig asks for three ports of which the first two triples are taken.

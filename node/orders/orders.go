@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"crawlnode/crawl"
-	"crawlnode/node/fanout"
+	"crawlnode/peer/fanout"
 )
 
 // message is an order on its way to the member that it is for. It is sent as JSON.

@@ -5,12 +5,12 @@ import (
 	"net"
 
 	"crawlnode/config"
+	"crawlnode/links"
+	"crawlnode/local/datadir"
+	"crawlnode/local/disk"
 	"crawlnode/membership"
-	"crawlnode/node/datadir"
-	"crawlnode/node/disk"
-	"crawlnode/node/keyfile"
-	"crawlnode/node/links"
 	"crawlnode/peer"
+	"crawlnode/security/keyfile"
 )
 
 // LowDiskBytes is the free space below which a node does not fetch.

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"crawlnode/crawl"
-	"crawlnode/node/links"
+	"crawlnode/links"
 	"crawlnode/peer"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
-	"crawlnode/node/links"
+	"crawlnode/links"
 	"crawlnode/peer"
 	"crawlnode/pipeline"
 	"crawlnode/web/urlnorm"

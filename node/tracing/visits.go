@@ -10,7 +10,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
-	"crawlnode/node/links"
+	"crawlnode/links"
 	"crawlnode/pipeline"
 )
 

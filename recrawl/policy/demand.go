@@ -3,7 +3,7 @@ package policy
 import (
 	"math"
 
-	"crawlnode/recrawl/estimate"
+	"crawlnode/recrawl/policy/estimate"
 )
 
 // The cells of a Demand: the shape of a belief in steps of a factor of two, and weight divided by

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"crawlnode/recrawl/estimate"
+	"crawlnode/recrawl/policy/estimate"
 )
 
 // Bounds are the shortest and the longest interval (--recrawl-min, --recrawl-max).

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/recrawl/estimate"
+	"crawlnode/recrawl/policy/estimate"
 )
 
 const day = 86400.0

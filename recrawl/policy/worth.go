@@ -3,7 +3,7 @@ package policy
 import (
 	"math"
 
-	"crawlnode/recrawl/estimate"
+	"crawlnode/recrawl/policy/estimate"
 )
 
 // knownShape is the shape from which a rate counts as known.

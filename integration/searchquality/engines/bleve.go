@@ -10,8 +10,8 @@ import (
 	"github.com/blevesearch/bleve/v2/search/query"
 
 	"crawlnode/integration/searchquality"
-	"crawlnode/store/search"
-	"crawlnode/store/search/analyse"
+	"crawlnode/search/analyse"
+	"crawlnode/search/index"
 )
 
 // scorch is bleve's index. With its defaults a question finds pages with any of its words; tuned it stems English, scores
@@ -50,7 +50,7 @@ func newBleve(dir string, tuned bool) (engine, error) {
 	return &scorch{x, tuned, m.AnalyzerNamed(en.AnalyzerName)}, err
 }
 
-func (b *scorch) add(docs []search.Document) error {
+func (b *scorch) add(docs []index.Document) error {
 	batch := b.x.NewBatch()
 	for i := range docs {
 		d := &docs[i]

@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"crawlnode/integration/searchquality"
-	"crawlnode/store/search"
+	"crawlnode/search/index"
 )
 
 var prepared = flag.String("prepared", "", "folder with documents and questions, made by TestQuality of integration/searchquality with -search.prepare")
 
 // engine is what is measured.
 type engine interface {
-	add([]search.Document) error
+	add([]index.Document) error
 	ask(text string) ([]searchquality.Found, error)
 	close() error
 }
@@ -50,7 +50,7 @@ func measure(t *testing.T, open func(string) (engine, error)) {
 		t.Fatal(err)
 	}
 	pages, text, cpu := 0, 0, time.Duration(0)
-	err = searchquality.Documents(*prepared, 1000, func(docs []search.Document) error {
+	err = searchquality.Documents(*prepared, 1000, func(docs []index.Document) error {
 		pages += len(docs)
 		for i := range docs {
 			text += len(docs[i].Text)

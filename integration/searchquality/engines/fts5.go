@@ -9,8 +9,8 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"crawlnode/integration/searchquality"
-	"crawlnode/store/search"
-	"crawlnode/store/search/analyse"
+	"crawlnode/search/analyse"
+	"crawlnode/search/index"
 )
 
 // fts5 is SQLite's index. With its defaults it keeps the text itself, and splits words at what is no letter or
@@ -44,7 +44,7 @@ func newFTS5(dir string, tuned bool) (engine, error) {
 	return &fts5{db, tuned, packer}, err
 }
 
-func (f *fts5) add(docs []search.Document) error {
+func (f *fts5) add(docs []index.Document) error {
 	tx, err := f.db.Begin()
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (f *fts5) add(docs []search.Document) error {
 			}
 			continue
 		}
-		row, err := tx.Exec("INSERT INTO document(url, record) VALUES (?,?)", d.URL, f.packer.EncodeAll(search.AppendDocument(nil, d), nil))
+		row, err := tx.Exec("INSERT INTO document(url, record) VALUES (?,?)", d.URL, f.packer.EncodeAll(index.AppendDocument(nil, d), nil))
 		if err != nil {
 			return err
 		}

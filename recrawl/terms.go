@@ -1,0 +1,61 @@
+package recrawl
+
+import (
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/recrawl/judge"
+	"crawlnode/recrawl/policy"
+	"crawlnode/recrawl/visits"
+)
+
+// forgetAfter is how many answers in a row that a page is not there make it forgotten. The distances
+// between these visits double each time.
+const forgetAfter = 6
+
+// judged are the judge's terms as they follow from settings and price.
+type judged struct {
+	settings *crawl.Settings
+	terms    *Terms
+	out      judge.Terms
+}
+
+// JudgeTerms are what the frontier's judge plans by at this moment.
+func (k *Keeper) JudgeTerms() *judge.Terms {
+	s, t := k.o.Settings(), k.terms.Load()
+	if last := k.judged.Load(); last != nil && last.settings == s && last.terms == t {
+		return &last.out
+	}
+	next := &judged{settings: s, terms: t, out: judge.Terms{
+		Rules: rulesOf(s), Price: t.Price, Usual: seconds(t.Usual), Pools: t.Pools, Delay: s.Delay,
+	}}
+	if !s.Revisits() {
+		next.out = judge.Terms{Rules: rulesOf(s), Delay: s.Delay}
+	}
+	next.out.Weighted = k.o.Weighted != nil && k.o.Weighted(s)
+	k.judged.Store(next)
+	return &next.out
+}
+
+// rulesOf are the settings of revisits in the words of package visits. Below RecrawlFloor they are for the
+// crawl's own nets only, where such settings are allowed.
+func rulesOf(s *crawl.Settings) visits.Rules {
+	interval, shortest, longest := s.RecrawlBounds(len(s.AllowNet) > 0)
+	r := visits.Rules{Interval: interval, Bounds: policy.Bounds{Min: shortest, Max: longest}, ForgetAfter: forgetAfter}
+	switch s.Recrawl {
+	case crawl.RecrawlFixed:
+		r.Mode = visits.Fixed
+	case crawl.RecrawlAdaptive:
+		r.Mode = visits.Adaptive
+	}
+	if s.RecrawlChanged == crawl.RecrawlPayload {
+		r.Compare = visits.ByPayload
+	}
+	return r
+}
+
+// seconds is a duration, bounded by what fits.
+func seconds(s float64) time.Duration {
+	const most = 100 * 365 * 24 * 3600
+	return time.Duration(min(max(s, 0), most) * float64(time.Second))
+}

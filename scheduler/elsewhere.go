@@ -1,0 +1,89 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"crawlnode/crawl"
+	"crawlnode/peer"
+	"crawlnode/ring"
+	"crawlnode/web/robots"
+	"crawlnode/web/urlnorm"
+)
+
+// robotsCallPatience bounds one question to another node: a worker waits for it.
+const robotsCallPatience = time.Second
+
+// maxLocationBytes bounds a redirect's target on its way between nodes; no URL that
+// can be fetched is longer.
+const maxLocationBytes = 4096
+
+// ElsewhereOptions are what Elsewhere needs of the node. Only Ask may block.
+type ElsewhereOptions struct {
+	Self       crawl.NodeID
+	Partitions func() int                           // 0: not joined yet
+	Dispatcher func() *Dispatcher                   // this node's; nil: not joined yet
+	Holder     func(p crawl.Partition) crawl.NodeID // as far as is known; "": none
+	// Ask carries a question to a member, whose Serve answers.
+	Ask func(ctx context.Context, to crawl.NodeID, req *peer.RobotsRequest) (*peer.RobotsReply, error)
+}
+
+// Elsewhere finds the node that holds a host and has it make a robots fetch. It is the pipeline's
+// Elsewhere; its methods may be called from any goroutine.
+type Elsewhere struct{ o ElsewhereOptions }
+
+// NewElsewhere makes an Elsewhere.
+func NewElsewhere(o ElsewhereOptions) *Elsewhere { return &Elsewhere{o: o} }
+
+// RobotsFile asks the holder of u's host for u, on behalf of another host whose robots.txt
+// redirects there. False: not yet, or no answer; the next question goes to the holder of that
+// moment.
+func (e *Elsewhere) RobotsFile(ctx context.Context, u urlnorm.URL) (crawl.RobotsAnswer, bool) {
+	p := ring.PartitionOf(crawl.Host(u.Host()), e.o.Partitions())
+	to := e.o.Holder(p)
+	switch to {
+	case "":
+		return crawl.RobotsAnswer{}, false
+	case e.o.Self:
+		return e.o.Dispatcher().RobotsFile(p, u)
+	}
+	ctx, cancel := context.WithTimeout(ctx, robotsCallPatience)
+	defer cancel()
+	r, err := e.o.Ask(ctx, to, &peer.RobotsRequest{Url: u.String(), Partition: uint32(p)})
+	if err != nil || !r.Arrived {
+		return crawl.RobotsAnswer{}, false
+	}
+	return crawl.RobotsAnswer{
+		At: time.Now().Add(-max(time.Duration(r.AgeMs)*time.Millisecond, 0)), Status: int(r.Status), Failure: string(r.Failure),
+		Location: string(r.Location), Body: robots.Readable(r.Body),
+	}, true
+}
+
+// Serve answers another node's question for a file.
+func (e *Elsewhere) Serve(req *peer.RobotsRequest) (*peer.RobotsReply, error) {
+	u, err := urlnorm.Parse(req.Url)
+	if err != nil || u.String() != req.Url {
+		return nil, status.Error(codes.InvalidArgument, fmt.Sprintf("robots.txt at %.200q: not a canonical URL", req.Url))
+	}
+	d := e.o.Dispatcher()
+	if d == nil || e.o.Partitions() == 0 {
+		return &peer.RobotsReply{}, nil
+	}
+	p := ring.PartitionOf(crawl.Host(u.Host()), e.o.Partitions())
+	if uint32(p) != req.Partition {
+		return nil, status.Error(codes.InvalidArgument, fmt.Sprintf("%.200q is in partition %d, not %d", req.Url, p, req.Partition))
+	}
+	if e.o.Holder(p) != e.o.Self {
+		return &peer.RobotsReply{}, nil
+	}
+	a, arrived := d.RobotsFile(p, u)
+	if !arrived {
+		return &peer.RobotsReply{}, nil
+	}
+	return &peer.RobotsReply{Arrived: true, Status: uint32(a.Status), Failure: []byte(a.Failure),
+		Location: []byte(a.Location[:min(len(a.Location), maxLocationBytes)]), Body: a.Body, AgeMs: time.Since(a.At).Milliseconds()}, nil
+}

@@ -1,0 +1,113 @@
+package scheduler
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/web/urlnorm"
+)
+
+const (
+	// outsideDelay is the minimum gap for hosts outside --allow-net when the configured delay is 0,
+	// which is meant for hosts inside it.
+	outsideDelay = time.Second
+	// defaultIPDelay is the minimum gap for addresses outside --allow-net.
+	defaultIPDelay = 200 * time.Millisecond
+)
+
+// delay is the configured minimum gap for a host at addr.
+func (d *Dispatcher) delay(addr netip.Addr) time.Duration {
+	s := d.o.Settings()
+	if s.Delay <= 0 && !s.Allowed(addr) {
+		return outsideDelay
+	}
+	return s.Delay
+}
+
+// ipDelay is the minimum gap for an address.
+func (d *Dispatcher) ipDelay(addr netip.Addr) time.Duration { return IPDelay(d.o.Settings(), addr) }
+
+// IPDelay is the minimum gap between two requests to an address by these settings.
+func IPDelay(s *crawl.Settings, addr netip.Addr) time.Duration {
+	switch {
+	case s.IPDelay != nil:
+		return *s.IPDelay
+	case s.Allowed(addr):
+		return 0
+	}
+	return defaultIPDelay
+}
+
+// earlySweeps is how many sweeps load hosts that wait on disk when a gap got smaller. The second
+// finds the hosts that were just being parked.
+const earlySweeps = 2
+
+// followGaps applies changed settings. A larger gap holds from the next request of each host on,
+// also for hosts on disk; a smaller one from now on. URLs that are now excluded are refused without waiting for their hosts'
+// turns, and open visits to them are cancelled.
+func (l *loop) followGaps(now time.Time) {
+	s, before := l.d.o.Settings(), l.settings
+	if s == before {
+		return
+	}
+	l.settings = s
+	if before != nil && !slices.Equal(before.Exclude, s.Exclude) {
+		l.core.ExcludeChanged(now)
+		l.takeBackExcluded()
+		for _, h := range l.held {
+			h.again = true
+		}
+	}
+	if before == nil || !gapsGrew(before, s) && !gapsGrew(s, before) {
+		return
+	}
+	grew, shrank := gapsGrew(before, s), gapsGrew(s, before)
+	for _, h := range l.held {
+		if grew {
+			h.acquired = crawl.Latest(h.acquired, now)
+		}
+		if shrank {
+			h.again, h.early = true, earlySweeps
+		}
+	}
+	l.core.GapsChanged(now, grew)
+}
+
+// takeBackExcluded cancels open visits to URLs that are excluded now: a slow host would occupy
+// its fetcher for as long as a fetch may take. The URL returns to the queue and is then refused.
+func (l *loop) takeBackExcluded() {
+	if l.d.o.Excluded == nil {
+		return
+	}
+	for _, flights := range l.flying {
+		for _, f := range flights {
+			if l.d.o.Excluded(&crawl.Item{URL: f.url, Via: f.via}) {
+				f.cancel(errExcluded)
+			}
+		}
+	}
+}
+
+// excludes reports whether a host on disk is excluded as a whole, judged by its first page.
+func (l *loop) excludes(host crawl.Host) bool {
+	if l.d.o.Excluded == nil || len(l.settings.Exclude) == 0 {
+		return false
+	}
+	u, err := urlnorm.Parse("http://" + string(host) + "/")
+	return err == nil && l.d.o.Excluded(&crawl.Item{URL: u})
+}
+
+// gapsGrew reports whether after requires a larger gap than before for some host or address. The
+// addresses inside --allow-net matter too, as they decide over the gaps.
+func gapsGrew(before, after *crawl.Settings) bool {
+	ipDelay := func(s *crawl.Settings) time.Duration {
+		if s.IPDelay == nil {
+			return defaultIPDelay
+		}
+		return *s.IPDelay
+	}
+	return after.Delay > before.Delay || ipDelay(after) > ipDelay(before) ||
+		!slices.Equal(before.AllowNet, after.AllowNet) || before.IPDelay == nil != (after.IPDelay == nil)
+}

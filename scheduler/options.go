@@ -1,0 +1,121 @@
+package scheduler
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/dnscache"
+	"crawlnode/frontier"
+	"crawlnode/scheduler/core"
+	"crawlnode/web/urlnorm"
+)
+
+// Store is what the dispatcher needs of the frontier. Its methods may block, except Meta, which the
+// loop itself calls. An error ends Run, unless it is frontier.ErrNotHolder (the partition was lost
+// meanwhile) or frontier.ErrStopped.
+type Store interface {
+	// Meta returns the partition's epoch and counters, from memory.
+	Meta(p crawl.Partition) (frontier.Meta, bool)
+	// Load reads a host's state and up to n of its queued items.
+	Load(p crawl.Partition, host crawl.Host, after frontier.Cursor, n int) (frontier.HostQueue, error)
+	// Host and Record read a host's state and what is known of a URL.
+	Host(p crawl.Partition, host crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error)
+	Record(p crawl.Partition, u urlnorm.URL) (rec crawl.Record, ok bool, err error)
+	// Waiting reads up to n entries of the wake index.
+	Waiting(p crawl.Partition, from frontier.WakeCursor, n int) ([]frontier.Wake, frontier.WakeCursor, error)
+	// Park writes the states of hosts that leave memory, and puts those with queued URLs into the wake index.
+	Park(ctx context.Context, hosts []frontier.Parked) error
+	// Block writes until when a host is left alone, which Park does not change.
+	Block(ctx context.Context, p crawl.Partition, host crawl.Host, until time.Time) error
+	// FailHost gives up the queued URLs of a host, for reason, and counts them.
+	FailHost(ctx context.Context, p crawl.Partition, host crawl.Host, reason string) (int, error)
+}
+
+// Resolver finds the addresses of a host. Lookup may block and is called by as many goroutines
+// as Options.Lookups says.
+type Resolver interface {
+	Lookup(ctx context.Context, host string) (dnscache.Answer, error)
+}
+
+// Turns knows whose turn it is, among all nodes, to request an address whose requests are spaced. Its
+// methods must not block; MayWrite is called by any goroutine, the others by the loop.
+type Turns interface {
+	// Turn reports whether this node may request ip, after wait. If not, it is asked for, and
+	// Dispatcher.TurnsCame follows. Idle ends the need for it.
+	Turn(ip netip.Addr) (wait time.Duration, ok bool)
+	Idle(ip netip.Addr)
+	// Begin says that a visit to ip was handed out, and End that its request has ended, if it made one.
+	Begin(ip netip.Addr)
+	End(ip netip.Addr, requested bool)
+	// MayWrite reports whether a request to ip may be written now.
+	MayWrite(ip netip.Addr) bool
+	// Silent counts the addresses for which nobody has said whose turn it is for longer than patience,
+	// and says for how long at most.
+	Silent(patience time.Duration) (n int, longest time.Duration)
+}
+
+// Options are the parts of a Dispatcher. Store, Resolver, Settings and Refuse are required; a nil
+// hook allows everything. No hook except Refuse may block, or call the dispatcher except Wake.
+type Options struct {
+	Store    Store
+	Resolver Resolver
+	// Turns spaces requests to an address over all nodes; nil: this node is alone.
+	Turns Turns
+	// Parts are what pages that a browser shows ask for; nil: there are none.
+	Parts Errands
+	// LookupRoom returns how many look-ups the name servers can take at a time; nil means Lookups.
+	// It is called in every turn of the loop.
+	LookupRoom func() int
+	// Fetchers returns how many visits there can be at a time; nil means Scheduler.Fetchers. It is called in every turn
+	// of the loop.
+	Fetchers func() int
+	// Settings returns the crawl's current rules. It is called for every decision.
+	Settings func() *crawl.Settings
+	// Refuse completes a visit of a host that has reached --max-pages-per-host. It runs on the
+	// goroutine that called Next, after Release, and may block. It must call Completed, as for any
+	// visit.
+	Refuse func(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
+	// Excluded reports whether the settings exclude an item that was queued earlier; nil: never.
+	Excluded func(it *crawl.Item) bool
+	// Permit takes the right to fetch one page. False: none now; call Wake when there is one.
+	Permit func() bool
+	// PermitDone returns a permit when its visit is completed; used says that it became a page.
+	PermitDone func(used bool)
+	// MayFetch is called before each visit, and by MayRequest again before each request, there from
+	// any goroutine.
+	MayFetch func(p crawl.Partition) bool
+	// MayLastTry says that no other node has anything to fetch, so that frozen hosts get their last
+	// try.
+	MayLastTry func() bool
+	// Scheduler holds the scheduler's configuration. The dispatcher sets its Delay and IPDelay from
+	// Settings, and its Excluded from Excluded above.
+	Scheduler core.Config
+	// Readers and Lookups are the numbers of goroutines that read the disk and resolve names.
+	// Default 4 and 64.
+	Readers, Lookups int
+	Logger           *slog.Logger
+}
+
+// withDefaults sets the defaults.
+func (o Options) withDefaults() Options {
+	if o.Readers <= 0 {
+		o.Readers = 4
+	}
+	if o.Lookups <= 0 {
+		o.Lookups = 64
+	}
+	o.Scheduler.Lookups = o.Lookups
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Scheduler.MaxActive <= 0 {
+		o.Scheduler.MaxActive = 20_000
+	}
+	if o.Scheduler.ItemsPerHost <= 0 {
+		o.Scheduler.ItemsPerHost = 16
+	}
+	return o
+}

@@ -1,0 +1,27 @@
+// Package crawldoc keeps the crawl document: the part of the crawl on which all nodes must agree.
+// It holds the settings, the state and the reason of its end, and the revoked tokens. Beside it are
+// the scope entries, a set that only grows (package settings/scopeset).
+//
+// # Which document wins
+//
+// A node that changes the document raises its version and sends it to every member. The greater
+// (version, node id) wins on every node, so of two changes at the same time one wins everywhere.
+// Revocations of both are kept: see Store.Merge. The caller sends documents to other nodes
+// (package spread).
+//
+// # Time
+//
+// A document is sent and stored with durations, not times of day (ownership rule
+// 14). Time in which no node runs does not count: each notes every few seconds how long the crawl has
+// run (ran.go), goes on from there at its next start, and takes over what a member knows that has run meanwhile.
+//
+// # On disk
+//
+// crawl.json has a checksum, so that a flipped byte is not read as another setting (checksum.go).
+//
+// # Concurrency
+//
+// Documents and Rulebooks are immutable; a method that changes one returns a copy. A Store may be
+// used from any goroutine: Current is one atomic load, and writers wait for each other and for the
+// disk.
+package crawldoc
