@@ -152,7 +152,7 @@ const MaxGroup = 512
 // gather takes first and, while all are patient, what comes within wait; then whatever
 // else waits. A commit costs as much as several small requests, and each mutation costs
 // a message to every replica and an answer. Waiting 10 ms makes a page a tenth cheaper
-// (decision 0163).
+// (decision 0247).
 func (w *Writer) gather(first *Request, wait time.Duration) []*Request {
 	rs := []*Request{first}
 	if !first.Patient || wait <= 0 {
