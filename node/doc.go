@@ -176,5 +176,5 @@
 //
 // Loops without a signal look again: heartbeats, the outbox, and the fetchers' load for revisits after 1 s, rounds at the end after
 // 250 ms, the sync to disk after 1 s. Commits gather for 10 ms,
-// questions about contents for 15 ms, both for longer with more members (decisions 0247, 0247).
+// questions about contents for 15 ms, both for longer with more members (decision 0247).
 package node
