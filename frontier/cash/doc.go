@@ -12,7 +12,7 @@
 // nothing and loses nothing. One goroutine at a time may plan for a partition.
 //
 // The entry of a page stays in the log: its links are read there when the page settles, or gets others. The account has its
-// number (decision 0223).
+// number (decision 0211).
 //
 // # Order of a fold
 //
@@ -27,7 +27,7 @@
 // stay in the log; credits beyond go back into it.
 //
 // Credits of one site to one URL of another partition are summed before they are sent. Where this node is the only one, they go into the
-// log of the other partition in the fold's own transaction (decision 0280), and several folds into one.
+// log of the other partition in the fold's own transaction (decision 0211), and several folds into one.
 //
 // # Scores
 //

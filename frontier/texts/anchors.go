@@ -12,7 +12,7 @@ import (
 )
 
 // NoteAnchor keeps the text of a link to a URL, unless a page of the same host has given one already, or there are
-// layout.MaxAnchors (decision 0239). A document that the URL has is then a change, as the index has it without this text. The
+// layout.MaxAnchors (decision 0238). A document that the URL has is then a change, as the index has it without this text. The
 // writer calls it in the group that admits the link.
 func NoteAnchor(pg *commit.Part, fp layout.Fingerprint, t *crawl.Target) {
 	key := layout.AppendAnchorsKey(nil, fp)

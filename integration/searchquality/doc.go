@@ -8,7 +8,7 @@
 // made from the pages: titles, titles with a typing error, and triples of words that stand near each other. Where several pages
 // hold the passage that a triple is of, word for word, each of them is a right answer: Score has both figures, for the page itself and
 // for the passage. Known items by triples are those of which one page is the answer: no other one has the words as near each other
-// (decision 0301).
+// (decision 0231).
 //
 // The module in engines measures other engines in the same way.
 package searchquality

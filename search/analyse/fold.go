@@ -56,7 +56,7 @@ func fold(r rune) string {
 }
 
 // diacritic reports whether r is a mark that folding removes: those of Latin, Greek and Cyrillic, and the points of Arabic and Hebrew,
-// which say vowels and are mostly not written (decision 0302). Hamza and madda are part of their letter. The vowel signs of other
+// which say vowels and are mostly not written (decision 0231). Hamza and madda are part of their letter. The vowel signs of other
 // scripts are kept.
 func diacritic(r rune) bool {
 	switch {

@@ -1,4 +1,4 @@
-// Package held tells which documents of a segment are of the partitions that a node is asked for (decision 0286).
+// Package held tells which documents of a segment are of the partitions that a node is asked for (decision 0237).
 //
 //	Set      partitions; two of the same ones have the same key
 //	Views    of one segment: a bit a document for each of the Sets that it was last asked for

@@ -1,6 +1,6 @@
 package index
 
-// maxWork bounds the steps over postings that one question takes in the index of one node (decision 0285). A step takes
+// maxWork bounds the steps over postings that one question takes in the index of one node (decision 0237). A step takes
 // some 10 to 20 ns; a million documents with two words in four languages need eight million.
 const maxWork = 1 << 23
 

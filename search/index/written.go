@@ -17,7 +17,7 @@ const (
 )
 
 // written adds, for the best of all, the share of words that stand near each other as they are written: positions say the
-// stems of words only (decision 0284). all is in order, and is put in order again.
+// stems of words only (decision 0231). all is in order, and is put in order again.
 func (c *compiled) written(ctx context.Context, all []found) error {
 	w := writtenWords(c)
 	if len(w.words) < 2 || len(all) < 2 {
