@@ -165,7 +165,7 @@ func TestDocumentedCommands(t *testing.T) {
 // foreignFlags are flags of other programs that documents name without the program.
 var foreignFlags = map[string]string{
 	"--dump-dom":       "Chromium's, in rendering.md",
-	"--single-process": "Chromium's, in decision 0269",
+	"--single-process": "Chromium's, in decision 0240",
 	"--upload-ca":      "refused, in decision 0253",
 }
 

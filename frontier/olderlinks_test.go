@@ -13,7 +13,7 @@ import (
 	"crawlnode/importance/opic"
 )
 
-// older leaves the links of a partition's pages as programs wrote them before decision 0211: each page has an entry of its own, and what
+// older leaves the links of a partition's pages as builds before 0.3 wrote them (decision 0211): each page has an entry of its own, and what
 // was folded is not in the log.
 func (w *cashWorld) older(p crawl.Partition) {
 	w.t.Helper()
