@@ -166,12 +166,12 @@ func TestDocumentedCommands(t *testing.T) {
 var foreignFlags = map[string]string{
 	"--dump-dom":       "Chromium's, in rendering.md",
 	"--single-process": "Chromium's, in decision 0240",
-	"--upload-ca":      "refused, in decision 0253",
+	"--upload-ca":      "refused, in decision 0256",
 }
 
 // foreignVariables are variables of tests.
 var foreignVariables = map[string]string{
-	"CRAWLNODE_TEST_SEED": "decision 0318",
+	"CRAWLNODE_TEST_SEED": "decision 0331",
 }
 
 // TestDocumentedFlags: each flag and each variable that a document names exists.

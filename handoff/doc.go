@@ -18,7 +18,7 @@
 //	wire         the messages and calls between nodes
 //
 // The driver wires them. None of them knows the driver: events for the machine go through a
-// function that it gives them. Decision 0193 says why the borders are there.
+// function that it gives them. Decision 0191 says why the borders are there.
 //
 // # Files
 //

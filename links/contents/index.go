@@ -241,7 +241,7 @@ func (x *Index) FirstHere(v *crawl.Visit, o *crawl.Outcome) []frontier.Content {
 
 // Completed reports the result for a new payload to the digest's holder. Call it once for each
 // visit, when its outcome is stored or dropped. Only a stored one announces its record: that of a page which was not stored may
-// never have reached the disk (decision 0306), and others would refer to it.
+// never have reached the disk (decision 0009), and others would refer to it.
 func (x *Index) Completed(url urlnorm.URL, o *crawl.Outcome, stored bool) {
 	if !o.First {
 		return
