@@ -96,7 +96,7 @@ func (m *member) call(to *member) error {
 
 // What a simulated node is made of lives in one bubble: a store on disk, gossip,
 // calls, and HTTP against a synthetic web; an hour of it costs no hour, and the
-// bubble ends with no goroutine left. docs/decisions/0100-synctest.md says what
+// bubble ends with no goroutine left. docs/decisions/0100-simulation.md says what
 // that took.
 //
 // Two bubbles run at once, because a simulation runs many seeds in one process:

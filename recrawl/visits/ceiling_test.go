@@ -113,7 +113,7 @@ func choose(n, k int) float64 {
 }
 
 // TestWhatVisitsCanTeach is why 0.95 of the optimum's gain cannot be had after ten visits of each
-// page, if all that is known before is the distribution of all rates (docs/decisions/0210-recrawl.md).
+// page, if all that is known before is the distribution of all rates (docs/decisions/0210-adaptive-revisits.md).
 func TestWhatVisitsCanTeach(t *testing.T) {
 	for _, c := range []struct{ budget, ten, forty float64 }{{0.2, 0.36, 0.66}, {1, 0.75, 0.90}, {3, 0.71, 0.89}} {
 		of := newCeiling(0.5, c.budget)
