@@ -1,11 +1,12 @@
-// Package due finds the pages whose next visit has come, in a snapshot of the frontier's store, and says what
-// the frontier and whoever plans those visits need of each other.
+// Package due finds the pages whose next visit is due, in a snapshot of the frontier's store. It
+// also declares Judge, which plans these visits for the frontier.
 //
-//	judge.go  what the frontier asks of the judge of visits, and is answered
-//	read.go   reads of the table of due pages, and of the done pages that are not in it
+//	judge.go  Judge: what the frontier asks it, and its answers
+//	read.go   reads the table of due pages, and the done pages that are not in it
 //	count.go  the counters of revisits
-//	heads.go  where that table begins, without a walk over what was deleted there
+//	heads.go  the first entry of that table, without iterating over deleted entries
 //
-// It writes nothing: the frontier does. Heads is for many goroutines and locks itself; a read is for one. Nothing
-// here knows the clock: times are on the partition's timeline until a reader.Partition gives them to this process.
+// It writes nothing: the frontier does. Heads has its own lock and may be used by many goroutines;
+// a read has one. The package reads no clock: times are on the partition's timeline until a
+// reader.Partition converts them to times of this process.
 package due

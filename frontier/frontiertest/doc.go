@@ -1,3 +1,3 @@
-// Package frontiertest starts frontiers in memory for the tests of packages that use one. It has no
-// goroutine that outlives the test.
+// Package frontiertest starts in-memory frontiers for the tests of packages that use one. None of
+// its goroutines outlives the test.
 package frontiertest

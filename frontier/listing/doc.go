@@ -1,24 +1,25 @@
-// Package listing reads the URLs of a partition in pages, in one order that no move changes.
+// Package listing lists the URLs of a partition page by page, in an order that does not change when
+// the partition moves.
 //
-//	position.go   places in that order, and cursors that are made of them
-//	filter.go     which URLs are wanted
+//	position.go   positions in that order, and the cursors made from them
+//	filter.go     which URLs are listed
 //	page.go       one page: records and inline URLs, merged
-//	rows.go       both tables in pieces, so that only one iterator is open at a time
+//	rows.go       reads both tables in pieces, so that only one iterator is open at a time
 //	line.go       a stored URL as a line of a list
 //
 // # The order
 //
-// URLs are in the order of their hosts and, within a host, of their fingerprints: that of the keys
-// of their records. A host's only URL that stands inline in the host's entry has the place which
-// its record will have. So neither a fetch, nor a move to another node, nor the end of being inline
-// changes a URL's place: a list that goes on behind a Position has no URL twice, and misses none that
-// was stored before the list began.
+// URLs are ordered by host and, within a host, by fingerprint, as the keys of their records are. A
+// URL that is stored inline in its host's entry has the position that its record will have. So
+// neither a fetch, nor a move to another node, nor the change from inline to a record changes a
+// URL's position: a list that continues after a Position repeats no URL, and misses none that was
+// stored before the list began.
 //
 // # Cost
 //
-// A page reads one snapshot and ends with its Budget: after so many lines, bytes or rows read, or
-// when its time is over. Nothing is kept between two pages but the Position. Memory is that of the
-// lines and of two pieces of rows.
+// A page reads one snapshot and ends when its Budget is used up: lines, bytes, rows read, or time.
+// Nothing but the Position is kept between two pages. Memory: the lines of a page and two pieces of
+// rows.
 //
 // The package changes nothing, reads no clock and starts no goroutine.
 package listing

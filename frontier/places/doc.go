@@ -1,20 +1,24 @@
-// Package places reads and writes the places that URLs have in the queues of their hosts, within a group of the writer.
+// Package places reads and writes the queue entries of URLs, within a group of the writer.
 //
-// A place is a host, a band and a number. Its entry stands
+// A queue entry is named by a host, a band and a number (layout.QueuePlace). It is stored
 //
-//	in the host's entry          its only URL, never tried (layout/inline.go)
-//	under a key of its own       most others
-//	in a block                   URLs that were found together (layout/block.go)
+//	in the host's entry      the host's only URL, never tried (layout/inline.go)
+//	under a key of its own   most others
+//	in a block               URLs that were added together (layout/block.go)
 //
-// and who asks for a place need not know where. A new URL of a host of which more follow is put into a block, which is
-// written when the list of links is through (Flush), or before the first of its places is looked at. A URL that leaves a
-// block costs no key: the host's entry says which are left. One whose entry changes leaves it too, and gets a key of its own.
-// A block goes when nobody is left. A host remembers layout.MaxOpenBlocks blocks of which some are gone; of one more, the oldest is
-// written anew, with those that have left it and still wait.
+// and callers need not know where. A new URL is put into a block when more URLs of its host follow.
+// The block is written at the end of the list of links (Flush), or before one of its entries is
+// looked up. Removing a URL from a block writes no key: the host's entry lists the URLs that are
+// left in it (layout.OpenBlock). A URL whose entry changes leaves its block as well, and gets a key
+// of its own. A block is deleted with its last URL. A host has at most layout.MaxOpenBlocks open
+// blocks, that is blocks that some URLs have left. When there is one more, the oldest is rewritten,
+// together with the URLs that have left it and are still queued.
 //
-// So of the keys of a queue this holds: the numbers of a block are in no other block; those of its URLs that have keys of
-// their own are not among the left of an open block; and a block that is not open has no URL with a key of its own.
-// Package reader relies on it.
+// Invariants of the keys of a queue, on which package reader relies:
 //
-// It keeps no state but blocks that are not written yet. It belongs to the writer's goroutine.
+//   - a number belongs to at most one block;
+//   - the list of an open block has no URL that has a key of its own;
+//   - no URL of a block that is not open has a key of its own.
+//
+// The only state is the blocks that are not written yet. A Queue belongs to the writer's goroutine.
 package places

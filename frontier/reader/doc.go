@@ -1,6 +1,6 @@
-// Package reader reads a snapshot of a frontier's store: a Partition reads one generation
-// of one partition by relative keys, States, Sets and ReadBooks read the node's own range.
+// Package reader reads a snapshot of a frontier's store. A Partition reads one generation
+// of one partition, by relative keys; States, Sets and ReadBooks read the node's own range.
 //
-// It changes nothing and keeps nothing: whoever opens the snapshot closes it. A Partition
-// is for one goroutine.
+// It writes nothing and keeps no state. Whoever opens a snapshot closes it. One goroutine uses a
+// Partition.
 package reader

@@ -1,5 +1,6 @@
-// Package result says what the end of a visit makes of a URL's record: what the visit has brought, and what an
-// earlier one has brought and stays. It is pure: it reads no store and no clock, and keeps nothing.
+// Package result computes the new record of a URL at the end of a visit: what the visit has found,
+// and what remains of earlier visits. It is pure: it reads no store and no clock, and keeps no
+// state.
 //
-// What is planned from it, with revisits, is the judge's (frontier: plan.go). The frontier's writer calls it.
+// It does not plan the next visit: the Judge of package due does. The frontier's writer calls it.
 package result
