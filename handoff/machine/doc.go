@@ -1,18 +1,17 @@
 // Package machine decides for every partition of one node whether this node holds it: when
 // it is passed on, taken over, or given up, and which replicas count. It is pure:
-// Step takes an event and returns actions in the order in which they must be
-// carried out. It reads no clock, does no I/O and starts nothing; time comes with
+// Step takes an event and returns actions, in the order in which they must be
+// performed. It reads no clock, does no I/O and starts no goroutine; time comes with
 // the events. Package handoff drives it.
 //
-// Events and actions carry reply channels for the driver. The machine only hands
-// them on.
+// Events and actions carry reply channels for the driver, which the machine only passes through.
 //
 // # States of a partition on one node
 //
 //	Absent     this node has no authority; a copy of it may be on its disk
 //	Holding    this node has the authority: it stores and fetches
-//	Freezing   Holding, but no new visits; the running ones are ending
-//	Released   let go, durably, to one node in one view; the token is on its way
+//	Freezing   Holding, but no new visits begin, and the running ones are awaited
+//	Released   given, durably, to one node in one view; the token is on its way
 //
 // # Legal moves
 //
@@ -35,35 +34,36 @@
 //
 // # When a Retry changes something
 //
-// A Retry is a function of what the machine knows, and of the time for a sweep alone. So when one has changed and ordered
-// nothing, the next one does not either, until another event comes. What one can change:
+// A Retry depends only on the machine's state, except that a sweep depends on the time. So when a
+// Retry has changed nothing and returned no action, the next one does not either, until another
+// event comes. What a Retry can do:
 //
-//	what is there                                  what a Retry does
+//	state                                          what a Retry does
 //	a node rests after a failure                   counts its rest down
-//	held, links or sets not as they should be      tend: opens and closes links, proposes a set
+//	held; links or sets not as they should be      tend: opens and closes links, proposes a set
 //	Released, no token under way                   PassToken
-//	Holding for another owner that is in sync      Freeze, when a place is free
-//	Absent and owned by this node                  Ask, once the pause after the last round is over
+//	Holding, and another owner is in sync          Freeze, if fewer moves than allowed run
+//	Absent and owned by this node                  Ask, once the pause after the last round ends
 //	a round of questions was the last one          sets the count of rounds to 0
-//	its time has come                              Sweep
+//	a sweep is due                                 Sweep
 //
-// Waits reports whether any but the last of these may be so. It errs on the side of waiting: while a move or a question
-// runs it is true, although the event that ends it comes on its own, and it is true after each event that is no Retry.
+// Waits reports whether one of these, other than the last, may apply. It may return true
+// needlessly: while a move or a question runs, although the event that ends it comes by itself, and
+// after every event that is not a Retry.
 //
 // # Files
 //
 //	states.go    the states and the legal moves
 //	machine.go   views, moves between living nodes, yielding
-//	links.go     replicas in the making, and the in-sync set
+//	links.go     links to replicas, and the in-sync set
 //	promote.go   questions to all members, tokens, promotion
 //	history.go   whether the members can know the newest in-sync set
 //	sweep.go     copies that no set counts
-//	standing.go  what other packages may read
+//	standing.go  snapshots of the state, for other packages
 //	events.go, actions.go
 //
 // # What it does not do
 //
 // It decides no view and grants no lease. It stores nothing: it relies on the
-// driver that what an action orders to be stored is on the disk before the next
-// event of that partition.
+// driver to store what an action asks for before the next event of that partition.
 package machine
