@@ -8,21 +8,21 @@
 //
 //	Core        Step(Event) []Action: the next view, and the messages that decide it
 //	Lease       until when one boot of one node may fetch
-//	Standstill  whether the own clock stood still
+//	Standstill  whether this node's clock stood still
 //
 // # How a view is decided
 //
 // plan.go compares the installed view with the nodes that gossip shows and computes the
-// view that should follow. paxos.go gets it decided, by single-decree Paxos for view n+1
+// next view. paxos.go runs single-decree Paxos for view n+1
 // among the members that have view n installed; the reachable member with the lowest id
 // proposes, and each other one waits longer the more lower ids are reachable. core.go
 // brings every node that is behind to the newest view: each message carries the number of
-// the sender's view, and each node sends a hello to one other each second, and to all
+// the sender's view, and each second each node sends a hello to one other node, and to all
 // that it has not heard.
 //
 // quorum.go counts votes: more than half of view n, by id; or exactly half,
 // none of them restarted since its boot in n, when the proposer has proof that
-// every other member's boot is dead. So the last of two continues alone after the
+// every other member's boot is dead. So one of two nodes continues alone after the
 // other was killed, but never when only the link between them is cut.
 //
 // What a core promises or accepts is on the disk before another node learns of it
@@ -31,34 +31,33 @@
 // # Which members are dropped
 //
 // liveness.go: a member that is proved dead is dropped at once; a silent one after 5 s
-// in which nothing was heard of it, neither a message nor a request or grant of a lease.
-// Silence is counted in ticks of the node itself, and anew after each install and after
-// the node itself stood still. A view never drops its last living active member.
+// in which nothing was heard from it, neither a message nor a request or grant of a lease.
+// Silence is counted in ticks of the counting node, and restarts from zero after each install and
+// after a standstill of that node. A view never drops its last living active member.
 //
 // silence.go: one node's opinion proves little, since only the link between the two may
 // be cut. So a promise lists the nodes that its voter finds silent, and a member is
 // dropped for silence only when more than half of the members find it silent: then too
 // few are left to grant it a lease. An attempt with too few such opinions is repeated
-// after 1 s, then after 5 s and each 10 s, because it costs every voter a write to its
-// disk; changes for other reasons do not wait. For proof, leave and forget no opinion is
-// asked.
+// after 1 s, then after 5 s and then every 10 s, because it costs every voter a write to its
+// disk; changes for other reasons do not wait. A proof of death, a leave and a forget need no
+// opinions.
 //
 // So when two members do not reach each other, but each reaches a majority, both stay,
 // keep what they hold, and renew their leases with the others. Until the cut heals, links
-// from pages of the one to hosts of the other wait in the outbox, and each gives up its
-// copies at the other.
+// from pages of the one to hosts of the other wait in the outbox, and each stops replicating to the
+// other.
 //
-// An excluded node joins anew when it is heard; if it was excluded for silence lately,
-// by half of the members or more, so that it is not excluded again at once. A node that
+// An excluded node joins again when it is heard. If it was excluded for silence lately, half of the
+// members or more must hear it, so that it is not excluded again at once. A node that
 // is excluded repeatedly waits longer.
 //
 // View.Removed says for each dropped member whether its death was proved: then no node
-// waits for its lease to run out. Else, and whenever Install says Skipped, the new owner
+// waits for its lease to expire. Otherwise, and whenever Install says Skipped, the new owner
 // waits Fence from its own install of the view.
 //
-// forgotten.go: a forgotten id does not vote and does not count; the next view bars it.
-// duplicates.go: a member that hears two boots of one id takes no proof from the higher
-// one.
+// forgotten.go: a forgotten id does not vote and is not counted; the next view bars it.
+// duplicates.go: a member that hears two boots of one id does not take the higher one for a proof.
 //
 // # Leases
 //
@@ -68,8 +67,8 @@
 // accepted a successor (Core.Grants): so when a view that drops a member is
 // decided, that member's lease is running out.
 //
-// standstill.go: if a node's clock loses more than half a second against another node's,
-// the machine stood still, as a paused virtual machine does.
+// standstill.go: if a node's clock falls more than half a second behind another node's,
+// the machine stood still, like a paused virtual machine.
 //
 // # What it does not do
 //

@@ -8,6 +8,6 @@
 // Decode validates everything: a damaged file is ErrCorrupt, never an empty document,
 // because a node that loses its promises may vote twice.
 //
-// The package has no goroutine and no queue. Package membership's loop owns the
-// document, and saves it before a promise leaves the node.
+// The package has no goroutine and no queue. The loop of package membership owns the
+// document, and saves it before a promise is sent.
 package storage
