@@ -1,7 +1,7 @@
-// Package peer is how crawlnode processes call each other: gRPC, described in
+// Package peer carries the calls between crawlnode processes: gRPC, described in
 // peer.proto, with generated code beside it.
 //
-// A Pool holds one connection a peer and gives typed calls with deadlines. A
+// A Pool holds one connection to each peer and offers typed calls with deadlines. A
 // Server answers them from a Handler that package node implements. Both check
 // that the other side belongs to the same cluster.
 //
@@ -10,15 +10,15 @@
 // target.go: each call and each stream names the id and the boot that it is for
 // (metadata "crawlnode-to"), and each answer names its sender ("crawlnode-self"). A
 // server refuses what is not for it before its handler sees it. A caller treats an
-// answer of another node, or one without a sender, as if the target had not answered.
-// If another node or an earlier boot answered, it closes the connection, and the next call
+// answer from another node, or one without a sender, as if the target had not answered.
+// If another node or an earlier boot answered, the caller closes the connection, and the next call
 // resolves the name again, a quarter of a second later at the earliest. So a node that
-// got another one's address, or to which a stale name leads, cannot acknowledge, deny or
+// has taken over another one's address, or to which a stale name leads, cannot acknowledge, deny or
 // grant anything in its place, and its end proves nothing about the other one.
 //
-// Membership alone may be answered by another boot than the one that it names: its
-// messages carry id and boot of both sides and are judged by them, and they are how
-// nodes learn that one was restarted. They also search for a second process of
+// Only membership calls may be answered by another boot than the one that they name: their
+// messages carry id and boot of both sides and are checked by them, and nodes learn of restarts
+// through them. They also search for a second process of
 // one id, and for a node that an operator wants to forget, whose boots are not known.
 //
 // The end of a connection is reported with the boot that had answered on that very
@@ -31,39 +31,39 @@
 //
 // # Links
 //
-// Links are most of the traffic, so they have a stream. Forward hands a page's
-// foreign links to the stream's one goroutine, which packs what is waiting into
-// batches, keeps at most eight of them in flight, and answers each caller when
-// the batch that held its links was acknowledged. While one is in flight, fewer than
+// Links are most of the traffic, so they have a stream. Forward hands the links of a page that
+// other nodes hold to the stream's one goroutine, which packs waiting links into
+// batches, keeps at most eight batches in flight, and answers each caller when
+// the batch with its links was acknowledged. While a batch is in flight, fewer than
 // 250 links wait for more. An acknowledgement means that the links are stored.
 //
 // A peer that is slow, stopped or dead costs its callers nothing but their own deadline:
 // the queue in front of the stream is bounded, a full queue answers ErrBusy at once, and
-// after a failure the stream rests (100 ms doubling to 5 s, with jitter) and answers
-// ErrDown meanwhile. The caller puts what was not acknowledged into its outbox.
+// after a failure the stream backs off (100 ms doubling to 5 s, with jitter) and answers
+// ErrDown meanwhile. The caller puts links that were not acknowledged into its outbox.
 //
 //	queue            filled by   emptied by        bound          when full
 //	linkStream.in    Forward     linkStream.run    256 pieces     ErrBusy
 //	held             run         its batches       1,000 links    run takes no more pieces
-//	in flight        run         acks, time-out    8 batches      what is held waits
+//	in flight        run         acks, time-out    8 batches      held links wait
 //
-// # Another key
+// # Key rotation
 //
-// While the cluster's key is replaced, a handshake in which the other side has shown
-// another key than the wanted one is made with the node's other key the next time
-// (PoolOptions.TLS); one that failed for another reason is not. Pool.Renew connects
-// again to the targets that were reached with the old key, and closes the old
-// connections six seconds later; Server.Recheck closes connections that have shown a key
-// that is not valid any more.
+// While the cluster's key is replaced, a node has two keys. If a handshake fails because the other
+// side presented another key than expected, the next one uses the node's other key
+// (PoolOptions.TLS); after other failures it does not. Pool.Renew reconnects
+// to the targets that were reached with the old key, and closes the old
+// connections six seconds later; Server.Recheck closes connections whose key
+// is no longer valid.
 //
 // # Strangers
 //
-// With TLS only the cluster's key gets past the handshake; without it any call that
-// names the cluster does. A connection counts as a stranger's at the listener's door
+// With TLS only a peer with the cluster's key passes the handshake; without it any call that
+// names the cluster is accepted. Package door counts a connection as a stranger's
 // until its first valid call. A call has at most 16 KiB of headers, a message 8 MiB,
-// a batch MaxBatchLinks links. What is refused is logged once a sender and kind of
+// a batch MaxBatchLinks links. Refusals are logged once for each sender and kind of
 // fault, and at most once a second.
 //
 // This package knows no view, no ring and no frontier: of the project it imports
-// the door alone.
+// only package door.
 package peer

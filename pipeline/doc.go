@@ -1,13 +1,13 @@
-// Package pipeline makes one page's trip: from the visit that the scheduler
+// Package pipeline processes one visit: from the host and URL that the scheduler
 // hands out to the outcome that the frontier stores.
 //
 // A worker takes one visit at a time:
 //
 //	Source.Next      one host, one address, one item; no other worker has that host now
-//	robots.txt       missing or expired: this visit is spent on it, see robots.go
+//	robots.txt       missing or expired: this visit fetches it instead, see robots.go
 //	rules            forbidden: refused, without a request
 //	fetch            one GET, or a sitemap file; Source.MayRequest is called at the write
-//	Source.Release   the last byte was read: the host's gap begins, others may have it
+//	Source.Release   the last byte was read: the host's gap begins, others may visit it
 //	parse            links, redirects, sitemap entries; each judged by the scope rules
 //	archive          the exchange as sent and received
 //	derive           derived data: lists, texts, the log of skipped URLs
@@ -15,10 +15,10 @@
 //
 // The order is the guarantee. Archive and derive come before Complete, so no page is
 // done without its record and its lines; a crash anywhere repeats the page and loses nothing.
-// Release comes before parse, so that a slow disk never makes a host's turn longer.
+// Release comes before parse, so that a slow disk never prolongs the visit of a host.
 //
-// A page that is sent again as it was read before (revisit.go: the same payload and the same
-// crawl.Basis) is not parsed: as with a 304, the visit is archived, listed and completed, no more.
+// A page whose payload and crawl.Basis are those of its last visit (revisit.go) is not parsed: as
+// after a 304, the visit is archived, listed and completed, and nothing else.
 //
 // Each visit has exactly one Release, then one Complete, in all cases. A redirect is never followed
 // here: its target is a link like any other and passes scope, owner, robots.txt and politeness. The
@@ -28,8 +28,8 @@
 //
 // Queues: none. Workers pull from Source and push into Archive, Deriver and Sink, which
 // block when they are full; then the workers block too, and the hosts wait. Between visits
-// the package keeps a bounded cache of parsed robots rules, and how far the
-// redirects of robots.txt files have been followed, at most 4,096 of them.
+// the package keeps a bounded cache of parsed robots rules, and the progress of at most 4,096
+// robots.txt files that redirect.
 //
 // What it does not do: choose hosts, resolve names, know the cluster, count.
 package pipeline

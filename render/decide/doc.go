@@ -1,8 +1,10 @@
-// Package decide says which pages need a browser, and why. It is pure.
+// Package decide decides which pages need a browser, and says why. It is pure.
 //
-// [Look] reads signs in the HTML: little text beside scripts, an empty root of an application, a noscript
-// that asks for JavaScript, the marks of frameworks, an address with a hash-bang. [Auto] weighs them.
+// [Look] finds signs in the HTML: little text beside scripts, an empty root element of an
+// application, a noscript element that asks for JavaScript, traces of frameworks, a URL with a
+// hash-bang. [Auto] decides by these signs.
 //
-// A [Learner] corrects that by what rendering has added to the first pages of a template. It keeps 4,096 templates at most,
-// less than 2 MB; those that were not asked for for longest are forgotten, and learnt again.
+// A [Learner] corrects that decision by what rendering has added to the first pages of a template.
+// It keeps at most 4,096 templates, less than 2 MB; the least recently used are forgotten, and
+// learnt again.
 package decide

@@ -5,25 +5,25 @@
 //
 //	check the address    only public ones, or those that Options.Allowed names
 //	take or dial         a kept connection to exactly that host and address, else a new one
-//	ask                  Request.BeforeWrite: may it still be sent?
+//	ask                  Request.BeforeWrite: may the request still be sent?
 //	send                 one GET; no further request follows by itself
 //	read                 head, then payload, each with its own limits of time and size
 //	decode               gzip, deflate, br, zstd, stacked; limited by what comes out
 //	keep or close        the connection goes back to the pool if it is clean
 //
-// The package speaks HTTP/1 itself and reads heads as browsers do: what is wrong with a line costs
-// that line and the connection, not the answer (lenient.go). A payload that ends early, for whatever
-// reason, is kept and marked; one of which nothing came is an error (payload.go). It speaks
-// HTTP/2, when TLS agrees on it, by net/http's ClientConn. Neither repeats a request.
-// http.Transport silently sends a GET a second time when a kept connection closes without an
-// answer, and the server then sees two requests without the politeness gap between them. Here a
+// The package implements HTTP/1 itself and reads heads as browsers do: a malformed line costs that
+// line and the reuse of the connection, not the response (lenient.go). A payload that ends early,
+// for whatever reason, is kept and marked as truncated; one without a single byte is an error
+// (payload.go). When TLS negotiates HTTP/2, net/http's ClientConn speaks it. Neither repeats a
+// request. http.Transport silently sends a GET a second time when a kept connection closes without
+// a response, and the server then sees two requests without the politeness gap between them. Here a
 // request is sent a second time only when not one byte of the first was written. A kept connection
-// is checked before it is used, so one that the server has closed costs nothing. The head of an
-// answer is kept as received, which an archive needs and http.Transport cannot give, and a kept
+// is checked before it is used, so one that the server has closed costs nothing. The head of a
+// response is kept as received, which an archive needs and http.Transport does not give, and a kept
 // connection costs no goroutine. The frames that an HTTP/2 server sends are counted below net/http
-// (flood.go): PING, SETTINGS, RST_STREAM, empty DATA, interim answers and the like beyond what
-// answers need close the connection. A server that ends kept connections without an answer, or
-// wants HTTP/1.1 for what it was asked over HTTP/2, is remembered for an hour (quirks.go).
+// (flood.go): more PING, SETTINGS, RST_STREAM, empty DATA, interim responses and the like than
+// responses need close the connection. A server that closes kept connections without a response, or
+// demands HTTP/1.1 for a request over HTTP/2, is remembered for an hour (quirks.go).
 //
 // A request reaches the server soon after BeforeWrite was called, or never. It
 // must be written within two seconds, and on Linux the operating system closes a
@@ -35,19 +35,19 @@
 // all large payloads together; connections kept.
 //
 // Payloads beyond 256 KiB are spooled to a file without a name in
-// Options.SpoolDir. It is mapped into memory and grows with the received bytes, so a
-// server that promises much and sends little takes little space and blocks no other fetch.
-// The system can evict their pages, they are no garbage, and readers see
+// Options.SpoolDir. The file is mapped into memory and grows with the received bytes, so a
+// server that announces much and sends little takes little space and blocks no other fetch.
+// The system can evict the pages of such files, the garbage collector ignores them, and readers see
 // ordinary bytes. After Response.Release they must not be read.
 //
-// Eight payloads at a time between 256 KiB and 1 MiB, fewer with little LargeBodyMemory, use buffers that are
-// used again, in place of a file.
+// Up to eight payloads at a time between 256 KiB and 1 MiB, fewer with little LargeBodyMemory, use
+// pooled buffers in place of a file.
 //
-// Queues: the pool of kept connections is filled by finished fetches, emptied
+// Queues: the pool of kept connections is filled by finished fetches, and emptied
 // by the next fetch of the same host and by time. When it is full, the connection
 // that has been idle longest is closed. Payloads beyond 256 KiB for which the disk has no
-// room wait for a share of Options.LargeBodyMemory; the wait does not count
-// against their time.
+// space wait for a share of Options.LargeBodyMemory; the wait does not count
+// against the time limits of the fetch.
 //
 // What it does not do: follow redirects, keep cookies, use proxies, send
 // credentials, resolve names, obey robots.txt, wait between requests. The

@@ -1,10 +1,10 @@
 // Package normalize makes different URLs of one page equal, by rules that a crawl chooses
 // (--normalize). Package urlnorm makes the canonical form, which never changes what a URL
-// means to its server. The rules here may: whether "/a" and "/a/" are one page, only the
-// server knows. So each is off unless the crawl's founder names it, and none can change
-// during a crawl, because it decides which URLs are known.
+// means to its server. The rules here may: only the server knows whether "/a" and "/a/" are one
+// page. So each rule is off unless the crawl's founder names it, and none can change
+// during a crawl, because the rules decide which URLs are known.
 //
-//	sort-query      parameters in the order of their names; those of one name keep theirs
+//	sort-query      parameters are sorted by name; those of one name keep their order
 //	index-files     /a/index.html and its like become /a/, where no query follows
 //	trailing-slash  /a/ becomes /a; the root stays
 //	session-ids     parameters and path parts that identify a visitor are dropped:

@@ -6,7 +6,7 @@
 // groups for "*". [Rules.Allowed] then looks for the longest pattern that
 // matches; of an Allow and a Disallow of the same length the Allow wins. The
 // cost of an answer is linear in the size of the rules and of the URL, whatever
-// wildcards a file is made of.
+// wildcards a file has.
 //
 // Files and paths are compared with their percent escapes in one form, as section
 // 2.2.2 of the RFC says. Google's parser keeps escapes as they are written, and so

@@ -15,21 +15,21 @@
 //
 //	its page, folder, host or domain (by the mode) is that of an entry
 //	no exclude pattern matches
-//	an include pattern matches, if there are any and it was found by a link
-//	it is not deeper than the limit
+//	an include pattern matches, if there are any and the URL was found by a link
+//	its depth is within the limit
 //	no segment occurs four times or more in its path (a trap)
 //
-// A part of a page, such as an image, is admitted with the page ([Rules.JudgeAsset]): only exclude
-// patterns and traps refuse it.
+// A sub-resource of a page, such as an image, is admitted with the page ([Rules.JudgeAsset]): only
+// exclude patterns and traps refuse it.
 //
-// A URL that only looks like a trap is admitted and marked as suspicious; the caller gives it the
+// A URL that merely looks like a trap is admitted and marked as suspicious; the caller gives it the
 // lowest priority and counts it against its host's budget. Length, port and scheme are checked by
 // package urlnorm, robots.txt by package robots.
 //
 // Patterns are matched against canonical URLs:
 //
-//	glob:PATTERN     the default. '*' stands for any bytes, also '/'; everything
-//	                 else, also '?', for itself. It must match the whole URL, with or
+//	glob:PATTERN     the default. '*' stands for any bytes, also '/'; every other
+//	                 byte, also '?', for itself. It must match the whole URL, with or
 //	                 without its scheme, or, if it begins with '/', path and query
 //	regex:PATTERN    RE2 syntax; it may match anywhere in the URL
 //	host:NAME        a host; "host:*.NAME" all hosts below it

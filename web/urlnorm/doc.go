@@ -3,8 +3,8 @@
 // A [URL] is read as the WHATWG URL standard reads it (https://url.spec.whatwg.org/),
 // so a reference means here what it means in a browser, and then brought into
 // one form: http or https, host in lower case and punycode without a trailing
-// dot, default port dropped, no user info, no fragment (but [URL.WithRoute]), dot segments resolved,
-// percent escapes in upper case. Nothing else is touched: parameters are
+// dot, default port dropped, no user info, no fragment (except with [URL.WithRoute]), dot segments
+// resolved, percent escapes in upper case. Nothing else is changed: parameters are
 // neither sorted nor removed, escapes are not decoded, and "/a?" is another
 // page than "/a". Two URLs name the same page exactly when they are equal (==),
 // and parsing a canonical form again changes nothing.
