@@ -1,8 +1,6 @@
 // Package client calls a node's HTTP API, for the command line. It knows
-// the paths and documents of package api, and turns problems into errors with
-// advice. It never follows a redirect or uses a proxy: requests go directly to the node.
-// directly or not at all.
+// the paths and documents of package api, and turns problem documents into errors with
+// advice. It follows no redirect and uses no proxy: requests go directly to the node, or fail.
 //
-// Errors contain the unescaped text of the other side. Escape it before
-// printing.
+// Errors contain unescaped text of the server. Escape it before printing.
 package client

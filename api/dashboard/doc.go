@@ -4,11 +4,12 @@
 //
 //	GET  /                overview: whether all is well, speed, queue, errors, hosts, alerts
 //	GET  /start           the form that starts a crawl: seeds, scope, limits
-//	GET  /pages           search through the stored URLs: contains=, state=, status=, host=, after=
+//	GET  /pages           filters the stored URLs: contains=, state=, status=, host=, after=
 //	GET  /nodes           every known node, present or past
 //	GET  /ring            which node holds which partition, and which partitions move
 //	GET  /hosts?sort=     the first hosts of those in memory; /hosts/{host} one in full
-//	GET  /urls?url=       why a URL is, or is not, crawled, and what is archived of it: view=text|headers|page
+//	GET  /urls?url=       why a URL is, or is not, crawled, and what is archived of it:
+//	                      view=text|headers|page
 //	GET  /archive?url=    the archived page for its sandboxed frame
 //	GET  /events          recent events: level=, code=, node=, text=
 //	GET  /search          pages by their text, with their archived copies
@@ -17,8 +18,8 @@
 //	GET  /static/...      style, scripts, icon
 //	POST /control/crawl   action=pause|resume|stop
 //	POST /control/seeds   urls, one a line; again=on
-//	POST /control/start   seeds and settings: changes these, then adds those
-//	POST /control/settings  the settings that differ from those of now
+//	POST /control/start   settings and seeds: changes the settings, then adds the seeds
+//	POST /control/settings  the settings that differ from the current ones
 //	POST /control/nodes   node=ID, order=drain|forget
 //	POST /control/theme   theme=light|dark|system, kept in a cookie
 //
@@ -28,7 +29,7 @@
 // every few seconds, and at once after an event, and replaces the regions marked data-live; it
 // draws the curves with uPlot in place of the server's SVG; and it shows when the node does not
 // answer. So each fact is rendered in one place only, and clients without scripts show the same. An
-// order is a form: it is answered with 303 and a page with its result.
+// order is a form: the answer is a 303 to a page with the result.
 //
 // # Text from others
 //
@@ -37,31 +38,31 @@
 // shown by their numbers; only http and https URLs become links, with
 // rel="noreferrer noopener". The pages' Content-Security-Policy allows scripts and
 // styles from this node only and none inline. This package checks no access: the
-// API's guard runs before every path, and refuses changes that a browser sends from
+// API's guard runs before every handler, and refuses changes that a browser sends from
 // another site.
 //
 // # Archived pages
 //
-// What a page sent is shown as text, or in a frame. The frame has the attribute sandbox without
-// any right, and its answer has a policy with the same and with no source but the page itself. So a
-// page has an origin of its own, runs no script, sends no form, loads nothing and leads nowhere,
-// also when its address is opened alone. Before that it is made passive (package readback): no
-// policy stops the connections that a link element may ask for. At most four archived pages are in
-// memory, each no longer than --max-body.
+// An archived page is shown as text, or in a frame. The frame is sandboxed without any permission,
+// and the response has a Content-Security-Policy that says the same and allows no source but the
+// page itself. So a page has an origin of its own, runs no script, sends no form, loads nothing and
+// leads nowhere, also when its address is opened alone. Before that the page is made passive
+// (package readback), because no policy stops the connections that a link element may ask for. At
+// most four archived pages are in memory, each no longer than --max-body.
 //
 // # Settings
 //
-// A form names settings and values as crawlnode crawl-config set does. What differs from the settings of
-// now is handed to the node, which alone judges it; so command and page say the same. A refused form is
-// shown again with the reason beside each field.
+// A form names settings and values as crawlnode crawl-config set does. The settings that differ
+// from the current ones are passed to the node, which alone validates them; so command and page
+// agree. A refused form is shown again with the reason beside each field.
 //
 // # The curves
 //
 // The API's /api/v1/history is [Dashboard.Series], for uPlot and for programs.
 // [History] keeps the status figures of every second for 10 minutes, of every 5 s for an hour, of
-// every minute for a day and of every 10 minutes for a week, of at most 32 nodes: less than a
+// every minute for a day and of every 10 minutes for a week, for at most 32 nodes: less than a
 // megabyte. One goroutine fills it; a status
-// costs O(nodes) and calls no other node. After a restart the curves start again.
+// costs O(nodes) and calls no other node. After a restart the curves begin empty.
 //
 //	queue      filled by      emptied by   bound                   when full
 //	history    Run            age          3,768 samples           the oldest are dropped

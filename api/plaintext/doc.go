@@ -1,7 +1,7 @@
-// Package plaintext writes the reports of a node for people: `/status`, a URL, a host, the nodes, as
-// plain text with a label on each line. The HTTP interface serves these texts where the caller asks for
-// text, and the command line prints them, so that both say the same.
+// Package plaintext formats the reports of a node for people: the status, a URL, a host, the nodes,
+// as plain text with a label on each line. The HTTP API serves these texts where the caller asks
+// for text, and the command line prints them, so that both say the same.
 //
-// The package is pure: a report in, text out. Whatever comes from the web or from another node is escaped
-// (Escape), so that a terminal shows it and obeys nothing in it. Figures are written by Count and Bytes.
+// The package is pure: a report in, text out. Text from the web or from other nodes is escaped
+// (Escape), so that no control sequence in it reaches a terminal. Count and Bytes format numbers.
 package plaintext

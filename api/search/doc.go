@@ -1,9 +1,11 @@
-// Package search has the forms in which the API gives search results beside its own JSON: Atom, JSON Feed, and the
-// OpenSearch description document with which a browser asks a node. It also reads the parameters of a question.
+// Package search encodes search results in the API's formats other than its own JSON: Atom and JSON
+// Feed. It also writes the OpenSearch description document, by which browsers learn how to search a
+// node, and reads the parameters of a search request.
 //
 //	query.go        parameters
 //	feed.go         Atom (RFC 4287) and JSON Feed 1.1
 //	description.go  OpenSearch 1.1
 //
-// What pages and people have written is escaped by encoding/xml and encoding/json. The package starts no goroutine.
+// Text of pages and queries is escaped by encoding/xml and encoding/json. The package starts no
+// goroutine.
 package search

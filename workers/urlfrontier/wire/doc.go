@@ -1,3 +1,4 @@
-// Package wire has the messages of the URLFrontier protocol, generated from urlfrontier.proto. Its names and field numbers are
-// those of the published protocol, so that clients of other implementations understand them.
+// Package wire has the messages of the URLFrontier protocol, generated from urlfrontier.proto.
+// Names and field numbers are those of the published protocol, so that existing clients can talk to
+// crawlnode.
 package wire
