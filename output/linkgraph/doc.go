@@ -1,5 +1,5 @@
-// Package linkgraph makes a graph of the links that crawls have left on disk: the lists of links,
-// pages and hosts of package derived, and WARC files.
+// Package linkgraph builds a link graph from the output of crawls: from the lists of links,
+// pages and hosts of package derived, and from WARC files.
 //
 //	Builder  ── Read(file) ──┐
 //	                         ├─ names: one number for each URL or host, from 0
@@ -9,10 +9,11 @@
 // # Memory and disk
 //
 // Memory grows with the nodes, by about 100 bytes each (the index from fingerprints of names to
-// numbers, and what the collector leaves; Finish drops it), and not with the links: these take 32 MiB while they are read, and
-// 64 KiB for each run while the runs are merged. The names, the runs and the graph are files in a
-// folder that the Builder makes and Close deletes. WARC files add some 60 bytes for each payload, so
-// that duplicates find their content. A link takes 2 to 5 bytes of the graph.
+// numbers, with the overhead of garbage collection; Finish drops it), and not with the links: these
+// take 32 MiB while they are read, and 64 KiB for each run while the runs are merged. The names,
+// the runs and the graph are files in a folder that the Builder makes and Close deletes. WARC files
+// add some 60 bytes for each payload, so that the content of duplicates can be found. A link takes
+// 2 to 5 bytes of the graph.
 //
 // # The file of the graph
 //
@@ -22,8 +23,8 @@
 //
 // # What counts as a link
 //
-// By default hyperlinks: a, area, frame, iframe, meta refresh, and of a WARC file also redirects.
-// Links of a node to itself are left out, and repeats count once.
+// By default hyperlinks: a, area, frame, iframe, meta refresh, and from WARC files also redirects.
+// Links of a node to itself are left out, and repeated links count once.
 //
 // One goroutine uses a Builder or a Graph; the package starts none. It ranks nothing.
 package linkgraph

@@ -26,11 +26,11 @@
 //   - everything before "after" is whole and on the disk;
 //   - everything after it is in the tail, line by line.
 //
-// At Open a file that a crash left open is cut to "after", the tail's whole lines
-// follow as one member, and the file gets its final name: no written line is
-// lost or doubled. Without a readable tail, the file is cut after its last
+// Open truncates a file that a crash left open to "after", appends the tail's whole lines
+// as one member, and gives the file its final name: no written line is
+// lost or doubled. Without a readable tail, the file is truncated after its last
 // whole member. Each text is a member of its own and written at once, like the records of an
-// archive. The tail of a text file has no lines: everything after "after" is read and cut
+// archive. The tail of a text file has no lines: the file is read from "after" on and truncated
 // after the last whole member.
 //
 // # Guarantees
@@ -46,13 +46,13 @@
 //
 // # Bounds
 //
-// Lines that wait in memory: 1 MiB for each output. One caller for each processor
-// makes lines or a text at a time, of lines 256 KiB and one more before they are
-// written; others wait. A caller whose lines fill a member compresses it, while other callers
-// wait for that output. They also wait for a checkpoint, at most once a second. A
-// full disk (files.NoRoom) leaves no partial line; Page and Skipped then wait for space,
-// through Options.Full. Any other error of the disk is final: the first one is kept,
-// and every later Page, Skipped and Sync returns it.
+// Up to 1 MiB of lines wait in memory for each output. As many callers as there are processors
+// encode lines or texts at the same time, others wait; a caller writes its lines whenever they
+// exceed 256 KiB. A caller whose lines fill a member compresses it, while other callers wait for
+// that output. They also wait for a checkpoint, at most once a second. A full disk (files.NoRoom)
+// leaves no partial line; Page and Skipped then wait for space, through Options.Full. Any other
+// error of the disk is final: the first one is kept, and every later Page, Skipped and Sync returns
+// it.
 //
 // The package does not decide what a page's text or language is, does not find
 // duplicates, and does not lock the folder: one process per folder.

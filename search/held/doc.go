@@ -1,8 +1,9 @@
-// Package held tells which documents of a segment are of the partitions that a node is asked for (decision 0237).
+// Package held selects the documents of a segment that belong to the partitions of a query
+// (decision 0237).
 //
-//	Set      partitions; two of the same ones have the same key
-//	Views    of one segment: a bit a document for each of the Sets that it was last asked for
+//	Set      a set of partitions; equal sets have equal keys
+//	Views    of one segment: for each of the Sets of the latest queries, one bit a document
 //
-// Views are safe for use by several goroutines. They hold MostViews sets of a bit a document. The package does no I/O but by the
-// mapped segment, and starts no goroutine.
+// Views may be used by several goroutines. They hold at most MostViews bitmaps. The package reads
+// only the mapped segment, and starts no goroutine.
 package held

@@ -1,3 +1,4 @@
 // Package snippet chooses the passage of a text that shows best why it was found, and marks the
-// words in it. It is pure; what a word of the question is, is a function that it is given.
+// matching words in it. It is pure; the caller passes the function that recognises words of the
+// query.
 package snippet

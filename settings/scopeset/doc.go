@@ -3,23 +3,23 @@
 //
 // # Logs
 //
-// An entry is one line in the log of the node that added it first, its origin. Every
+// An entry is one line in the log of the node that added it, its origin. Every
 // node has a prefix of the log of every origin, byte for byte. So two
-// nodes compare what they have by one length for each log, and a missing part
-// is a piece of a file. Lines are only ever appended: by the origin itself, and
+// nodes compare their entries by one length for each log, and a missing part
+// is a byte range of a file. Lines are only ever appended: by the origin itself, and
 // elsewhere as a copy. Two origins may have the same entry.
 //
 //	scope/<id>.log   lines of at most 4,096 bytes, each ending in \n; UTF-8
 //
-// A length is reported, and an entry counts, when the line is synced to disk. The next Open cuts
-// off a partial line after it. A log that is shorter than the copies of other nodes, even the
-// node's own, is filled from theirs.
+// A line counts, and its length is reported, once it is synced to disk. The next Open truncates
+// a partial line after it. A log that is shorter than the copies of other nodes, even the
+// node's own log, is completed from theirs.
 //
 // # Index
 //
-// The index of what the entries open (scope.AppendKeys) is made of fingerprints: xxh3, 128
-// bits, with a secret seed of this process, so that names that collide cannot be
-// constructed. It is looked up for every link, in this order:
+// The keys that the entries add to the scope (scope.AppendKeys) are indexed by fingerprint: xxh3,
+// 128 bits, with a secret seed of this process, so that nobody can construct colliding names. It is
+// consulted for every link, in this order:
 //
 //	cache    32,768 keys that were found recently: one read, no lock
 //	filter   Bloom, 10 to 19 bits a key: answers no, or maybe

@@ -1,3 +1,3 @@
-// Package s3test is an object store for tests: the part of the S3 protocol that uploads need, in memory, with faults. It checks no
-// signature, but the digests that come with each body.
+// Package s3test is an in-memory object store for tests, with faults: it implements the part of the
+// S3 protocol that uploads need. It verifies the digest of each body, but no signatures.
 package s3test
