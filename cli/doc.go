@@ -1,37 +1,31 @@
-// Package cli is the command: the verbs, what a person types and what they
-// read. Main runs one command line from begin to end and returns its exit code;
-// it reads no global state, so a test can run it like a function.
+// Package cli is the command line: its verbs, their input and their output.
+// Main runs one command line from beginning to end and returns its exit code;
+// it reads no global state, so a test can call it like any function.
 //
-//	start    a node (the default verb)         crawl   one node, some sites, ends by itself
-//	status   what the cluster does             demo    three nodes, a synthetic web, one node lost
-//	seeds    hand URLs to a running cluster    nodes   list, drain, forget
-//	urls     why one is crawled or not; list   hosts   one host's queue and politeness
-//	scope    try a URL against the rules       pause   and resume the crawl
-//	export   what the crawl has left behind    doctor  what keeps a node from working
-//	replay   archived pages in a browser       cat     what was stored of a URL
-//	config   the settings, and their origin    stop    ends a node, or all of a cluster
-//	keygen, completion, version
+// The verbs are the fields of a struct in main.go. start, the default verb, runs a node; crawl runs
+// one for some sites until the crawl ends. Two verbs are hidden: bench measures the cost of a page,
+// and reference writes the generated documents in docs. Large verbs are packages below this one.
+// Verbs share these packages:
 //
-// Three more verbs are hidden: simweb serves a synthetic web from a process of its
-// own, bench measures what a page costs, and reference writes docs/cli.md and
-// docs/configuration.md from the grammar and the settings.
+//	command     streams, exit codes, the progress line, the flags of the settings
+//	remote      how a verb reaches a node
+//	lists       the lists of URLs and nodes
+//	seedlist    reads seeds
+//	process     starts this program again
 //
-// The verbs are registered here (main.go). Large ones are packages of their own
-// below: demo, doctor, bench (with simweb), help (with completion and reference).
-// What all share is in command, how they reach a node in remote; lists has the lists; seedlist reads seeds; process starts this program again.
-//
-// start and crawl put a node together: flags become a config.Config, the node
-// is opened, its API is served, seeds are handed in as soon as it takes part,
+// start and crawl compose a node: flags become a config.Config, the node
+// is opened, its API is served, seeds are added as soon as it takes part,
 // and signals are passed on: the first drains, the second stops at once, a
-// third gives up waiting. All other verbs end at the first.
+// third gives up waiting. All other verbs end at the first signal.
 //
 // # Streams
 //
-// Standard output carries what was asked for and nothing else; the banner, the
+// Standard output has what was asked for and nothing else; the banner, the
 // log, progress and errors go to standard error. A progress line is drawn only
-// on a terminal; what is logged meanwhile stands above it. Strings of other programs are escaped before they get there.
+// on a terminal; log lines are printed above it. Text from other programs is escaped before it is
+// printed.
 //
 // # Exit codes
 //
-// See the constants in cli/command; they are part of the outside interface.
+// See the constants in cli/command; scripts depend on them.
 package cli

@@ -4,7 +4,7 @@
 // A setting comes from the first of these that names it:
 //
 //	flag         --data-dir DIR            parsed by the command, passed in
-//	environment  CRAWLNODE_DATA_DIR=DIR    lists are comma-separated; patterns, URLs one per line
+//	environment  CRAWLNODE_DATA_DIR=DIR    lists with commas; patterns and URLs, one a line
 //	file         data-dir: DIR             YAML, strict: an unknown key is an error
 //	default      the struct tag of Config
 //

@@ -3,11 +3,11 @@
 // settings and the status document.
 //
 // It has no behaviour beyond what a type needs to be printed, summed or
-// written to disk: no goroutine, no I/O, no clock. A type belongs here when two
+// encoded: no goroutine, no I/O, no clock. A type belongs here when two
 // packages that may not import each other exchange it. Signal is the one exception: nearly
-// every package wakes a goroutine by it.
+// every package wakes a goroutine with it.
 //
-// The life of a URL, in these words:
+// The life of a URL, in these terms:
 //
 //	Target   a canonical URL on its way to the node that owns its host
 //	Item     an admitted Target that waits in its host's queue

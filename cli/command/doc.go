@@ -1,5 +1,5 @@
-// Package command holds what all verbs share: the world around one command
-// (Env), the exit codes, the line that shows progress, and the flags of the
+// Package command has what all verbs share: the environment of one command
+// (Env), the exit codes, the progress line, and the flags of the
 // settings. A verb is a type with flags as fields and a method Run; package cli
 // registers the verbs and parses the command line.
 //

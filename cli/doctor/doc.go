@@ -3,8 +3,9 @@
 // with the flags of the node, before the first start or beside the running node, and
 // changes nothing.
 //
-//	doctor.go     the verb, findings, exit code    local.go    this machine
-//	portowner.go  which process has a port         peers.go    the other nodes
+//	doctor.go  the verb, findings, exit code
+//	local.go   this machine
+//	peers.go   the other nodes
 //
 // The checks run one after the other, in the caller's goroutine.
 package doctor

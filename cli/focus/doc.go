@@ -1,8 +1,8 @@
-// Package focus holds the verbs about topic models: focus train makes one from two sets of pages, and focus score shows
-// what one thinks of pages. What a model is and how it is learnt is the part of the package focus above; here are
-// the files that pages are read from, the flags and what is printed.
+// Package focus has the verbs for topic models: focus train trains one on two sets of pages, and
+// focus score prints the scores that one gives to pages. The top-level package focus has the models
+// and their training; this package reads the files with the pages, parses the flags and prints.
 //
-// A set of pages is read from folders of HTML and text files and from WARC files, in an order that depends
-// on their names only, so that the same files make the same model. The verbs need no node and start no
-// goroutine but the one that waits for a signal.
+// A set of pages is read from folders of HTML and text files and from WARC files, in an order that
+// depends only on their names, so that the same files make the same model. The verbs need no node
+// and start no goroutine but the one that waits for a signal.
 package focus

@@ -1,4 +1,4 @@
-// Package givenup tells which URLs a crawl has given up: how many for which reason, of which hosts,
-// and which hosts of seeds have got nothing at all; and which links lead nowhere. It reads the data
-// directory of a node that has ended.
+// Package givenup reports which URLs a crawl has given up, by reason and by host, which hosts of
+// seeds have no page at all, and which links are broken. It reads the data directory of a node that
+// has ended.
 package givenup

@@ -4,6 +4,6 @@
 //	text.go    a list of URLs for people
 //	nodes.go   the nodes
 //
-// A list is written as it is read, one page at a time, so memory does not grow with it, on the nodes
-// neither. The package starts no goroutine.
+// A list is written as it is read, one page at a time, so memory does not grow with its length,
+// here or on the nodes. The package starts no goroutine.
 package lists

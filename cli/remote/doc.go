@@ -1,3 +1,3 @@
-// Package remote is how a verb reaches a node: its address, the cluster's key or a token, and the
-// exit codes of what goes wrong. It starts no goroutine.
+// Package remote connects a verb to a node: it finds the address and the cluster's key or a token,
+// and turns errors into exit codes. It starts no goroutine.
 package remote

@@ -1,3 +1,4 @@
-// Package searchverb has the verbs search, which asks a node or a folder for pages by their text, and index, which makes
-// such a folder of archives. They start no goroutine.
+// Package searchverb has the verbs search, which searches the index of a cluster or a folder for
+// pages by their text, and index, which builds such a folder from archives. They start no
+// goroutine.
 package searchverb

@@ -1,4 +1,4 @@
-// Command crawlnode is the crawler's program. It hands the process's arguments,
+// Command crawlnode is the crawler. It passes the process's arguments,
 // streams, environment and signals to package cli and exits with the code that
-// it returns; it decides nothing itself.
+// it returns.
 package main

@@ -1,3 +1,3 @@
-// Package commandtest helps to test what is drawn on a terminal: it makes a
+// Package commandtest helps to test terminal output: it opens a
 // pseudo-terminal whose output the test can read.
 package commandtest
