@@ -1,6 +1,6 @@
-// Package importance keeps the importance of URLs up to date on one node (decision 0211): it folds the
-// logs of the held partitions, carries credits from one partition to another, and sums histograms, from
-// which every node computes the same ranks.
+// Package ranking keeps the importance of URLs up to date on one node (decision 0211): it folds the
+// logs of the held partitions, sends credits from one partition to another, and sums histograms,
+// from which every node computes the same ranks.
 //
 //	page done ── log ── fold ──┬─ accounts ── queued URLs move to better bands
 //	                           └─ outbox of credits ── send ── Receiver ── log of the target
@@ -15,19 +15,21 @@
 //
 // # Exactly once
 //
-// Credits are sent only when the in-sync replicas of their partition have them: else a promoted replica
-// could give their numbers to others. They are answered when the in-sync replicas of the target have
-// them, and only then removed. What comes twice is known by its number (cash.Keeper.ApplyCredits). Entries
-// for one target are sent in order, and none while an earlier one of its pair is not acknowledged. The only member of a
-// cluster has no outbox: a fold writes into the log of the target itself.
+// Credits are sent only when the in-sync replicas of their partition have them: otherwise a
+// promoted replica could give their numbers to other credits. The target acknowledges them when its
+// in-sync replicas have them, and only then they are deleted. Repeats are recognised by their
+// number (cash.Keeper.ApplyCredits). Entries from one partition to another are sent in order, and
+// none while an earlier one is not acknowledged. In a cluster of one node there is no outbox: a
+// fold writes into the log of the target.
 //
 // # Goroutines and queues
 //
-// Keeper.Run is one goroutine. A round sends to each node from a goroutine of its own, and waits for all.
-// The queues are tables of the frontier: the log, which grows only with finished pages and received
-// credits and is folded at the latest after foldAfter (four times as late when a round could not send all), and
-// the outbox of credits, of which a round reads sendTurns times sendEntries at the most. They are as durable as the pages.
+// Keeper.Run is one goroutine. A round sends to each node from a goroutine of its own, and waits
+// for all. The queues are tables of the frontier: the log, which grows only with finished pages and
+// received credits and is folded at the latest after foldAfter (four times as late when a round
+// could not send everything), and the outbox of credits, of which a round reads at most sendTurns
+// times sendEntries. They are as durable as the pages.
 //
-// While importance does not count, the loop looks at the setting once a second and does nothing else; what is
-// on the disk stays until it counts again.
-package importance
+// While importance is off, the loop checks the setting once a second and does nothing else; the
+// data on disk is kept until importance is on again.
+package ranking

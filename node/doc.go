@@ -1,6 +1,6 @@
-// Package node puts one crawlnode process together: it builds the parts, starts and ends their
-// goroutines, and fits each part to the others. What a node does lies in the packages below this
-// one and beside it; no other package knows both the web side and the cluster side.
+// Package node composes one crawlnode process: it builds the parts, starts and ends their
+// goroutines, and connects the parts with each other. The parts are the packages below this
+// one and beside it; no other package knows both the engine and the cluster.
 //
 // # The parts
 //
@@ -16,9 +16,10 @@
 //	web/* dnscache │
 //	               └ crawl (nouns), metrics, clusterkey, config
 //
-// The engine knows no cluster, the cluster knows no web; neither imports the other. What a part needs of another one it declares, as an
-// interface or as a function in its Options, and this package fills it in. The adapters are named after the part that asks: linkPeers are the
-// peers as package links sees them.
+// The engine knows no cluster, the cluster knows no web; neither imports the other. A part declares
+// what it needs of others, as an interface or as a function in its Options, and this package
+// provides it. Adapters are named after the part that calls them: linkPeers are the peers as
+// package links sees them.
 //
 //	package    what it does                                                     fitted in by
 //	access     judges callers of the API; records what they changed             access.go
@@ -60,24 +61,27 @@
 //	uploads    finished files to an object store                                (used by outputs)
 //	workers    leases URLs to programs that fetch pages (rules: leases)         workers.go
 //
-// Calls of other members arrive at handler, one method for each, beside what they serve; serve.go
-// has the list. Orders of operators that are about nodes are in operators.go.
+// Calls of other members arrive at handler, which has one method for each, in the file of the part
+// that serves it; serve.go has the list. Operators' orders to nodes are in operators.go.
 //
 // # From start to end
 //
 // Open locks the data directory, binds the addresses and opens everything on disk. Nothing runs yet
 // and no node is called. Run starts the membership, waits for the first view that lists this boot
 // (lead), then makes the engine: dispatcher, completer and handoff driver need the number of
-// partitions, which a joining node learns from that view. A node fetches nothing before it has taken over the cluster's
-// document (joinCrawl).
+// partitions, which a joining node learns from that view. A node fetches nothing before it has
+// taken over the cluster's document (joinCrawl).
 //
-// While it runs, three loops carry the state of the cluster to the parts: followViews (a view goes to handoff only when membership has said
-// whether it needs the full fence; a node that was excluded loses its permits and asks for the document again), dispatch.FollowLease (no lease: all
-// fetches end at once), and measure (totals, disk, heap, the end of a change of members).
+// While the node runs, three loops pass the state of the cluster to the parts: followViews (a view
+// is passed to handoff only when membership has said whether it needs the full fence; a node that
+// was excluded loses its permits and asks for the document again), dispatch.FollowLease (without a
+// lease all fetches end at once), and measure (totals, disk, heap, the end of a change of members).
 //
-// Run returns when all has ended, in this order: the fetchers, then everything that calls peers, the listener for other nodes, last the
-// frontier's writer. So nothing that was acknowledged is still on its way when the files close, and a node that finds the port closed may take
-// over. Nothing can call a write back that a dead disk does not answer, so an end that was asked for does not wait for it (lastcall.go).
+// Run returns when all parts have ended, in this order: the fetchers, then everything that calls
+// peers, the listener for other nodes, last the frontier's writer. So nothing that was acknowledged
+// is still on its way when the files are closed, and a node that finds the port closed may take
+// over. A write that a dead disk does not complete cannot be cancelled, so a stop by an operator
+// does not wait for it (lastcall.go).
 //
 // # The life of a URL
 //
@@ -87,27 +91,30 @@
 //	Completer: foreign links to their holders (at most 500 ms), then frontier.Complete:
 //	        record, queue entry, own links, unacknowledged links to the outbox, in one transaction
 //
-// A link is therefore always behind a page that is not completed, in an outbox, or in its owner's
+// A link is therefore always on a page that is not completed, in an outbox, or in its owner's
 // store. Complete is the only arrow that points back.
 //
 // # Who may fetch
 //
-// The dispatcher asks mayFetch before each visit. The pipeline asks again when a request is written: Dispatcher.MayRequest, which asks
-// mayFetch, whether the visit was taken back, and whose turn the address is. mayFetch says yes if the crawl runs, the lease is good, the view
-// lists this boot, and the partition was acquired since this id last joined. Whose turn an address is says the holder of its partition for all
-// nodes, so that right (mayKeep) does not ask whether this node crawls.
+// The dispatcher calls mayFetch before each visit. The pipeline checks again when a request is
+// written: Dispatcher.MayRequest calls mayFetch, and checks that the visit was not withdrawn and
+// that it is this node's turn to request the address. mayFetch returns true if the crawl runs, the
+// lease is valid, the view lists this boot, and the partition was acquired after this id last
+// joined. The holder of an address's partition gives out the turns for all nodes; the right to do
+// so (mayKeep) does not depend on whether this node crawls.
 //
 // # A changed document
 //
-// documentChanged acts on each new crawl document: the dispatcher pauses or goes on, the permits
-// follow a new page limit, events say what changed, and the next heartbeat goes out at once. A gap
-// that grew holds from the next request of each host on; after a change of the scope what is queued
-// is judged again before it is fetched.
+// documentChanged acts on each new crawl document: the dispatcher pauses or resumes, the permits
+// follow a new page limit, events record the change, and the next heartbeat is sent at once. A
+// longer gap applies from the next request of each host on; after a change of the scope, queued
+// URLs are judged again before they are fetched.
 //
 // # Queues
 //
-// Every queue is bounded. What each line says: bound; what happens when it is full; since when its
-// contents survive a crash. "Not needed" means that what is lost is asked for again, or still queued.
+// Every queue is bounded. Each line has: bound; what happens when it is full; from when on its
+// contents survive a crash. "Not needed" means that lost contents are requested again, or still
+// queued.
 //
 // Between the frontier and the workers:
 //
@@ -126,8 +133,8 @@
 //
 // From a fetch to the disk:
 //
-//	visits                   --fetchers, or what package breadth says; hosts wait; not needed
-//	pages to read            32 a processor and those in flight; no fetch begins; not needed
+//	visits                   --fetchers, or as package breadth decides; hosts wait; not needed
+//	pages to parse           32 a processor and those in flight; no fetch begins; not needed
 //	slow pages (100 ms)      --fetchers, an eighth if others wait; their domain waits; not needed
 //	payloads over 256 KiB    --memory / 4; fetches wait; not needed
 //	links to be judged       those pages, for 2 s; they go into the outbox; always in the frontier
@@ -137,10 +144,10 @@
 //
 // To other members:
 //
-//	words about known pages  the newest of each member, 278 bytes; replaced; not needed
-//	links to one peer        256 pieces of 1,000 and 1,000 that gather; the outbox; acknowledged
+//	summaries of revisits    the newest of each member, 278 bytes; replaced; not needed
+//	links to one peer        256 pieces of 1,000, and 1,000 links; the outbox; acknowledged
 //	outbox                   the disk; low disk pauses the crawl; always in the frontier
-//	logs and outbox of cash  the disk; folded after 1,500 pages or 30 s, sent each second; with the page
+//	logs, outboxes of cash   the disk; folded after 1,500 pages or 30 s, sent each second; always
 //	sent cache               262,144 links; the oldest are forgotten; not needed
 //	incoming link batches    one a stream; the sender waits; when acknowledged
 //	questions, notes         4,096 of each a peer, calls of 500; stored whole; not needed
@@ -162,7 +169,7 @@
 // People, operators, strangers:
 //
 //	files to upload          the disk; low disk pauses the crawl; always, a part begins again
-//	results for sinks        the lists of pages on disk; the disk's limits; always, the last 500 come again
+//	results for sinks        the lists of pages; the disk's limits; always, the last 500 come again
 //	spans of traces          8,192; the next are lost; not needed
 //	events                   1,000; the oldest are forgotten; not needed
 //	questions to the index   8 asked, 16 calls answered; they wait a second, then 503; not needed
@@ -174,7 +181,8 @@
 //	gossip streams           4 MiB each, 8 in all; the largest is closed
 //	gossip packets           500 a second and sender, 5,000 in all; dropped
 //
-// Loops without a signal look again: heartbeats, the outbox, and the fetchers' load for revisits after 1 s, rounds at the end after
-// 250 ms, the sync to disk after 1 s. Commits gather for 10 ms,
-// questions about contents for 15 ms, both for longer with more members (decision 0247).
+// Loops without a signal poll: heartbeats, the outbox, and the fetchers' load for revisits every 1
+// s, rounds at the end every 250 ms, the sync to disk every 1 s. Requests for a commit are
+// collected for 10 ms, questions about contents for 15 ms, both for longer with more members
+// (decisions 0247, 0313).
 package node

@@ -1,16 +1,16 @@
-// Package output is what the crawl writes for its users: the archive, and the files that are
+// Package outputs writes the results of the crawl: the archive, and the files that are
 // derived from pages (lists of pages, links and hosts, texts, the log of skipped URLs).
 //
 //	outputs.go  Outputs: opened, synced, counted and closed together
 //	archive.go  what an archive file says of the crawl; URLs that were given up
 //	derived.go  Derived: the pipeline's Deriver, which waits for room
 //	patient.go  an archive that waits for room
-//	shortage.go what waits for room although the system may say that there is some
+//	shortage.go writes that wait for space although the system may report some
 //
-// The formats are those of output/archive and output/lists; this package decides what is opened and
-// when it may be written. A write waits while the disk is nearly full, and is tried again when the
-// disk turned out to be full: a page is never done without its record and its lines. Writes that
-// wait hold the pipeline's workers up, which is what ends the fetching.
+// The formats are those of store/archive and store/derived; this package decides what is opened and
+// when it may be written. A write waits while the disk is nearly full, and is retried after the
+// disk turned out to be full: a page is never done without its record and its lines. Waiting writes
+// block the pipeline's workers, which stops the fetching.
 //
 // # Durability
 //

@@ -1,11 +1,11 @@
-// Package scheduler decides which host is visited next on this node. It connects the scheduler's
-// core (which host may be asked now) with the frontier (what is queued) and the resolver, and
-// hands visits to the pipeline's workers.
+// Package dispatch decides which host is visited next on this node. It connects the scheduler's
+// core (which host may be requested now) with the frontier (which URLs are queued) and the
+// resolver, and hands visits to the pipeline's workers.
 //
 //	frontier ─ wake index, queues ─► Dispatcher ─ Next ─► worker: Release, Completed
 //	handoff  ─ Hold, Freeze, Resume, Drop ─►  │
 //	lease    ─ EndAll, Wake ─►                │
-//	                                          └ Park: the hosts' politeness goes back to the frontier
+//	                                          └ Park: politeness state, to the frontier
 //
 // # A visit
 //
@@ -15,19 +15,19 @@
 //
 // # The right to fetch
 //
-// A request may be made in a partition from Hold until Freeze or Drop,
-// and only while the hook MayFetch agrees. The hook stands for the lease, the view and
-// the tenure, which this package does not know. The right is checked when a visit is handed
-// out and by MayRequest. When Drop or EndAll has returned, no request that they forbid may start;
-// when Freeze has, all visits are completed and the hosts' states are in the store (right.go).
-// Whose turn it is, among all nodes, to request an address that is spaced is asked in the same two
-// places (Turns).
+// Hosts of a partition may be requested from Hold until Freeze or Drop,
+// and only while the function MayFetch agrees, which checks the lease, the view and
+// the tenure; this package does not know them. The right is checked when a visit is handed
+// out and by MayRequest. After Drop or EndAll has returned, no request that it forbids starts;
+// after Freeze has returned, all visits are completed and the hosts' states are in the store
+// (right.go). In the same two places Turns is asked whether it is this node's turn to request an
+// address whose requests are spaced.
 //
 // # Goroutines and queues
 //
 // The goroutine of Run owns the core and all that it knows of partitions and hosts (type loop).
 // Readers and look-ups run in two pools, which Run starts and waits for. All other methods may be
-// called from any goroutine. Mutexes are held for moments, never over a call of the store.
+// called from any goroutine. Mutexes are never held during a call of the store.
 //
 //	queue           filled by           emptied by     bound                  when full
 //	inbox           most calls          the loop       256                    the caller waits
@@ -40,22 +40,27 @@
 //	robots fetches  RobotsFile          visits         1,024, 16 of a host,   the caller asks
 //	                                                   answers of 16 MiB      again
 //
-// Nothing here is durable, and nothing has to be. The queues can be read again from the
-// frontier. The hosts' politeness is known only here; the Dispatcher writes it whenever a host
+// Nothing here is durable, and nothing has to be. The queues can be read again from the frontier.
+// The politeness state of hosts in memory is known only here; the Dispatcher stores it when a host
 // leaves memory.
 //
 // # Files
 //
 //	dispatcher.go  methods for other goroutines: Next, Release, Completed, NoteQueued, figures
 //	loop.go        the goroutine: one turn, handing out, jobs of the pools
-//	fill.go        the way of hosts from disk into memory
+//	fill.go        brings hosts from disk into memory
 //	right.go       how partitions and the right to fetch come and go
 //	state.go       queries and reports between Release and Completed
 //	gaps.go        changed settings
 //	budget.go      what counts as a page, and which URLs of a host are over its budget
-//	robots.go      fetches of a robots.txt for another host, in this host's turn; their table is
-//	               in robotsfetches.go, the way to other nodes in elsewhere.go
-//	reserve.go     hosts that programs outside request, held on disk; adopt.go: results
-//	               for those that an earlier process has leased; block.go: hosts that they want left alone
+//	robots.go      fetches of a robots.txt for another host, within this host's politeness; their
+//	               table is in robotsfetches.go, calls to other nodes in elsewhere.go
+//	reserve.go     hosts leased to workers, held on disk
+//	adopt.go       results for leases of an earlier process
+//	block.go       hosts that workers have blocked
+//	errands.go     fetches outside of the queues: robots.txt files, parts of pages
+//	jobs.go        jobs of the readers and the look-ups
+//	lease.go       FollowLease: the node's lease ends and begins
+//	options.go     what the package needs of others
 //	inspect.go     hosts in memory, for people
 package scheduler

@@ -3,8 +3,8 @@
 // # Payloads
 //
 // The holder of a digest's partition keeps the first capture of each payload, in the partition
-// itself (frontier/contents.go), so this knowledge moves, survives and is copied with it. The first
-// node that asks for an unknown payload gets a claim: it must store the payload. Nodes that
+// itself (package frontier/contents), so this knowledge is moved and copied with the partition. The
+// first node that asks for an unknown payload gets a claim: it must store the payload. Nodes that
 // ask meanwhile wait for it. So two pages with the same payload are stored once, even when they
 // are fetched at the same moment. Only a capture that was written is announced, and a node without
 // an answer stores its page whole. A lost answer or note costs one extra capture, and never loses
@@ -13,8 +13,8 @@
 // # Texts
 //
 // Fingerprints of texts are kept in memory only. The holders of the partitions of their four
-// blocks keep them: two nearly equal texts have at least one block in common, so they meet at
-// one node at least.
+// blocks keep them: two nearly equal texts have at least one block in common, so at least one node
+// sees both.
 //
 // # Files
 //
@@ -30,13 +30,14 @@
 // An Index may be used from any goroutine. Its mutex guards claims and fingerprints; no goroutine
 // waits, calls or reads the disk while holding it. The batcher starts a goroutine for a member when
 // it has something to send to it; the goroutine ends when nothing is left. Close waits for all of
-// them. A question is used again once its answer was taken; one whose page did not wait is garbage.
+// them. Question values are reused once their answer was taken, unless the page did not wait for
+// it.
 //
-//	queue                     filled by        emptied by           bound                   when full
-//	questions for one member  Seen             the batcher's call   4,096, a call of 500    not asked: stored whole
-//	notes for one member      Completed        the batcher's call   4,096, a call of 500    not told: may be stored twice
-//	claims                    the first asker  a note, or 5 s       65,536                  not claimed: may be stored twice
-//	fingerprints              the first page   age                  Options.Memory          the oldest are dropped
+//	queue                   filled by    emptied by     bound                  when full
+//	questions for a member  Seen         batcher        4,096, 500 in a call   stored whole
+//	notes for a member      Completed    batcher        4,096, 500 in a call   may be stored twice
+//	claims                  first asker  a note, 5 s    65,536                 may be stored twice
+//	fingerprints            first page   age            Options.Memory         the oldest are dropped
 //
 // None of them is durable, and none needs to be.
 package contents

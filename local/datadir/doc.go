@@ -8,16 +8,16 @@
 //	membership.json  identity, boot, views and ballots (package membership)
 //	crawl.json       the crawl document: settings, state, limits, a checksum
 //	ran              how long the crawl has run, as of a few seconds ago
-//	keys/            a new cluster key, and the progress of its rotation; readable by the owner only
-//	scope/           scope entries, one log for each node that added some (settings/scopeset)
+//	keys/            a new cluster key, and the progress of its rotation; mode 0700
+//	scope/           scope entries, one log for each node that added some (store/scopeset)
 //	frontier/        Badger: records, queues, host states, outbox
 //	bloom/           filter snapshots of a clean stop
-//	uploads.jsonl    what an object store has (package uploads), with --upload
+//	uploads.jsonl    the files that an object store has (package uploads), with --upload
 //	warc/            the archive
 //
 // A directory has one user: Open locks it with flock, which ends with the process in any case.
 // A directory of a newer version is refused, and so is one with foreign files.
 //
 // An error of this package is an ErrStorage. It names the path and the remedy. ErrNoRoom is
-// the only one that free space cures.
+// the only one that goes away with free space.
 package datadir

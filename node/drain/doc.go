@@ -1,5 +1,5 @@
-// Package drain is the polite end of a node: its partitions move to the other members, and a view
-// goes on without it.
+// Package drain lets a node leave the cluster: its partitions move to the other members, and the
+// next view does not list it.
 //
 //	drain.go      Drainer: the steps of a drain
 //	together.go   the stop of all nodes, in which nothing moves
@@ -8,15 +8,17 @@
 //
 //	marked as draining in a view ─► partitions and copies move to the others ─► marked as left
 //
-// Copies count as well as partitions: as long as an in-sync set names one, its partition has fewer
-// copies without this node. When the node cannot drain, because no other member is active or the
-// time is up, it stops with its data in place and stays a member: the same command resumes.
+// Copies move as well as partitions: while an in-sync set names a copy of this node, its partition
+// would have too few copies without it. When the node cannot drain, because no other member is
+// active or the time-out has passed, it stops with its data in place and stays a member: the same
+// command resumes it.
 //
 // Before a stop with data in place no more visits are handed out and the open ones are awaited, so
-// a planned stop repeats no fetch. A fifth of the time-out, 3 s at most, is left for that.
+// a planned stop repeats no fetch. A fifth of the time-out, at most 3 s, is reserved for that.
 //
-// When all nodes stop (Together) nothing moves: Leave ends the visits, waits for End, which comes
-// when no member has a visit open, and returns with the data in place.
+// When all nodes stop (Together) nothing moves: Leave ends the visits, waits for End, which is
+// called when no member has an open visit, and returns with the data in place.
 //
-// Leave runs on the caller's goroutine; the other methods may be called from any. There is no queue.
+// Leave runs on the caller's goroutine; the other methods may be called from any. There is no
+// queue.
 package drain

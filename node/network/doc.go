@@ -1,5 +1,4 @@
-// Package network binds a node's addresses, and is the place where a simulation puts its own
-// network.
+// Package network binds a node's addresses. A simulation replaces its Network.
 //
 //	listen.go   Listen: the HTTP, gossip and RPC addresses, moved up together when a port is busy
 //	network.go  Network: what replaces sockets, name look-ups, clocks and process checks

@@ -7,16 +7,16 @@
 //
 // # All nodes
 //
-// When all nodes stop nobody takes over, so nothing is handed on: each partition stays on the disks
-// that have it, and a later start of the nodes goes on with it. The asked node is the coordinator:
+// When all nodes stop no partition moves: each stays on the disks that have it, and the crawl
+// resumes at a later start of the nodes. The asked node is the coordinator of two steps:
 //
 //	visits  every member hands out no more visits, waits for the open ones, and answers
 //	end     every member ends, the coordinator last
 //
-// So no member sees another one gone and takes over what the other is about to leave on its disk.
-// A member that was told the first ends by itself when the second does not come within endAnyway,
-// so a coordinator that fails in between leaves no cluster that neither crawls nor ends. Members
-// that do not answer are named, and go on.
+// So no member sees another one gone and takes over the partitions that it leaves on its disk. A
+// member that has taken the first step ends by itself when the second does not follow within
+// endAnyway, so a coordinator that fails in between does not leave a cluster that neither crawls
+// nor ends. Members that do not answer are reported by name, and continue.
 //
 // The package starts no goroutine of its own but those of package fanout, which it waits for.
 package orders

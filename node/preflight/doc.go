@@ -1,6 +1,8 @@
-// Package preflight finds out what a node would meet if it were started now: the state of a data directory,
-// the room on its volume, seeds that cannot be crawled, and whether another node answers gossip and calls.
+// Package preflight checks the conditions for starting a node: the state of a data directory, the
+// free space on its volume, seeds that cannot be crawled, and whether another node answers gossip
+// and calls.
 //
-// It starts no node, changes nothing and keeps nothing; each function stands for itself and may be called at
-// any time, beside a running node. The command line asks it before a start (`doctor`) and for lists of seeds.
+// It starts no node, changes nothing and keeps no state; the functions are independent and may be
+// called at any time, beside a running node. The command line uses it for `doctor` and for lists of
+// seeds.
 package preflight

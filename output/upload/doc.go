@@ -1,15 +1,16 @@
-// Package upload keeps an object store up to date with the finished files of a node, and reads back from there what is no
-// longer on the disk.
+// Package uploads copies the finished files of a node to an object store, and reads files back that
+// are no longer on the disk.
 //
-//	uploads.go  the loop: looks for finished files, sends one at a time, waits after failures, removes what may go
+//	uploads.go  the loop: finds finished files, sends one at a time, waits after failures, deletes
 //	failures.go the files that the store refuses, for the health of the node
-//	archive.go  the archive as others see it: on the disk, else in the store
+//	archive.go  reads archive files from the disk, or else from the store
 //
-// What is sent and removed, and how a copy is verified, is output/upload/s3's. The list of what was sent is uploads.jsonl in the data
-// directory.
+// Package store/upload decides what is sent and deleted, and verifies copies. The list of files
+// that were sent is uploads.jsonl in the data directory.
 //
 // # Bounds
 //
-// One goroutine (Run), one file at a time. There is no queue: the files on the disk are the queue, and the watermark of free space
-// counts them, so a store that stays away for long pauses the crawl as a full disk does. Nothing else waits for the store.
-package upload
+// One goroutine (Run), one file at a time. The files on the disk are the queue. They count against
+// the watermark of free space, so a store that is unreachable for long pauses the crawl as a full
+// disk does. Nothing else waits for the store.
+package uploads

@@ -1,3 +1,3 @@
-// Package fanout asks many nodes at the same time and waits for all of them. It starts one goroutine for
-// each node, which ends before Ask returns; there is no queue.
+// Package fanout calls many nodes at the same time and waits for all of them. It starts one
+// goroutine for each node, which ends before Ask returns; there is no queue.
 package fanout

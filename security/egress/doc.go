@@ -5,9 +5,9 @@
 //	rules.go     Rules: what this node's own flags, its listeners and its peers forbid
 //	own.go       the addresses of this machine and of the peers
 //	nat64.go     IPv4 addresses inside IPv6 ones
-//	refusals.go  Refusal: what an operator may have left out on this node alone
+//	refusals.go  Refusal: an address that this node refuses, perhaps for lack of a setting
 //	resolver.go  Resolver: of a host's addresses, those that may be connected to
-//	names.go     what happens to the name servers, in the log
+//	names.go     logs failures of the name servers
 //
 // The Resolver leaves addresses out early, so that another one of the host is taken. The fetcher
 // asks Rules.Judge again when it connects, with the port: that is the check that counts.
@@ -16,6 +16,6 @@
 // can never open what Rules forbid: neither a setting nor a token nor a page changes those
 // (docs/decisions/0181-denied-addresses.md).
 //
-// No goroutine; every method may be called from any. What was learnt of interfaces, translators
-// and refusals is kept behind atomic pointers.
+// The package starts no goroutine; every method may be called from any. Interfaces, NAT64 prefixes
+// and refusals are kept behind atomic pointers.
 package egress

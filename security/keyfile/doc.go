@@ -1,5 +1,6 @@
-// Package keyfile reads and makes the files of cluster keys and tokens for nodes and for programs that
-// call their API, the verbs of the command line.
+// Package keyfile reads and creates the files of cluster keys and tokens, for nodes and for the
+// verbs that call their API.
 //
-// It keeps nothing in memory. Errors name the file and the remedy; what a person gave wrong is a datadir.ErrUsage.
+// It keeps nothing in memory. Errors name the file and the remedy; mistakes of a person are
+// datadir.ErrUsage.
 package keyfile

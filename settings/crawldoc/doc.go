@@ -1,6 +1,6 @@
-// Package crawldoc keeps the crawl document: the part of the crawl on which all nodes must agree.
-// It holds the settings, the state and the reason of its end, and the revoked tokens. Beside it are
-// the scope entries, a set that only grows (package settings/scopeset).
+// Package crawldoc keeps the crawl document, on which all nodes must agree: the settings, the state
+// of the crawl, the reason of its end, and the revoked tokens. The scope entries, a set that only
+// grows, are stored beside it (package store/scopeset).
 //
 // # Which document wins
 //
@@ -12,8 +12,9 @@
 // # Time
 //
 // A document is sent and stored with durations, not times of day (ownership rule
-// 14). Time in which no node runs does not count: each notes every few seconds how long the crawl has
-// run (ran.go), goes on from there at its next start, and takes over what a member knows that has run meanwhile.
+// 14). Time in which no node runs does not count: each node records every few seconds how long the
+// crawl has run (ran.go), continues from there at its next start, and adopts a larger value of a
+// member that has run meanwhile.
 //
 // # On disk
 //

@@ -3,9 +3,9 @@
 // record of an archive, the index of all archives; and it lists URLs. Sums over the whole crawl are
 // package status's.
 //
-// The asked node applies the rules itself. Stored data is requested from the node that has it:
-// the holder of the partition, or every member. Each question costs a few reads of the store and one
-// call to each node involved; none scans a frontier (invariant I10) but a list of URLs, which does
+// The asked node applies the rules itself. Stored data is requested from the node that has it: the
+// holder of the partition, or every member. Each question costs a few reads of the store and one
+// call to each node involved. None scans a frontier (invariant I10), except lists of URLs, which do
 // so in pages of bounded size and time (list.go).
 //
 //	inspector.go  what the package needs; a question to the holder, and its answer
@@ -16,7 +16,7 @@
 //	hosts.go      the first hosts of all that are in memory
 //	list.go       pages of a list of URLs
 //	ring.go       every partition: what the table says and what members have
-//	remove.go     takes queued URLs out of their queues, the only thing here that changes something
+//	remove.go     removes queued URLs from their queues; nothing else here changes anything
 //	audit.go      the newest changes requested on the members
 //	export.go     records and indexes of archives
 //
