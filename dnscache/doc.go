@@ -11,7 +11,7 @@
 //
 //	flight: A, then AAAA if there is no A (or both, by option)
 //	  each query: the servers in order of health, UDP with EDNS0 1232 octets,
-//	  TCP when the answer was cut, a second round after time-outs
+//	  TCP when the answer was truncated, a second round after time-outs
 //	  CNAMEs followed inside an answer and by further queries, within bounds
 //	  -> positive entry:  TTL of the shortest link of the chain, clamped
 //	  -> negative entry:  NXDOMAIN or no address; TTL from the SOA (RFC 2308), clamped
@@ -22,17 +22,17 @@
 //	                      asked once per URL
 //
 // If no server answers a look-up, and none has answered any query since the look-up
-// began, all are asked for the root servers at once. If there is no reply either, it is
+// began, all are asked at once for the root servers. If there is no reply either, it is
 // an outage of the servers and says nothing about the name. Until one of them replies,
 // one look-up at a time tries again, after pauses of 1 s to 15 s; the others are answered
-// at once, with an expired address or ErrOutage.
+// immediately, with an expired address or ErrOutage.
 //
 // What is bounded, and what happens when it is full:
 //
 //	entries   MaxEntries; the one not used for longest is dropped, among those of the
 //	          same owner if that has an eighth
 //	flights   Concurrency; Lookup waits for a slot
-//	queries   PerServer for each server, fewer for one that limits us (window.go); the
+//	queries   PerServer for each server, fewer for a rate-limiting one (window.go); the
 //	          flight waits, or asks the next healthy server
 //	answers   MaxAddrs addresses of a name are kept, the first ones
 //	chains    16 names and 8 queries; beyond that the name counts as not found

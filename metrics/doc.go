@@ -1,9 +1,9 @@
-// Package metrics shows a node's figures to Prometheus.
+// Package metrics exposes a node's figures to Prometheus.
 //
-// Metrics cost the path of a page nothing. The parts of a node count for
-// themselves, as things happen. When Prometheus scrapes, the registry asks the
-// node for one Sample, a plain struct of numbers, and writes it out. So a scrape
-// costs the same however fast the crawl is, and no scrape costs nothing.
+// Metrics add no cost to a page. The parts of a node keep their own counters. When Prometheus
+// scrapes, the registry asks the node for one Sample, a plain struct of numbers, and writes it out.
+// So the cost of a scrape does not depend on the speed of the crawl, and without scrapes there is
+// no cost.
 //
 // Rules for names (https://prometheus.io/docs/practices/naming/): all of our
 // metrics begin with crawlnode_, units are base units, counters end in _total.

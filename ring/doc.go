@@ -10,8 +10,8 @@
 //
 // Placement is consistent hashing with bounded loads (Mirrokni, Thorup,
 // Zadimoghaddam, 2016), as github.com/buraksezer/consistent does it: each
-// member has VirtualNodes places on a circle, partitions are placed in order, each
-// with the first member clockwise that is not full. No member owns more than
+// member has VirtualNodes points on a circle, partitions are placed in order, each
+// on the first member clockwise that is not full. No member owns more than
 // ceil(Load * floor(partitions/members)).
 //
 // Replicas are the nodes that would take over: the first replica of a

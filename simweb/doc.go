@@ -2,11 +2,12 @@
 // pure function of a seed and a URL, served over HTTP and DNS, with a judge on the
 // server's side.
 //
-// It checks three things about a crawler independently of the crawler: did it
+// The judge checks three properties of a crawler, independently of it: did it
 // fetch everything that it could reach, did it fetch anything twice or anything
 // forbidden, and was it polite.
 //
-//	web, err := simweb.New(simweb.Config{Seed: 7, Hosts: 50, PagesPerHost: 40, Delay: 20 * time.Millisecond})
+//	cfg := simweb.Config{Seed: 7, Hosts: 50, PagesPerHost: 40, Delay: 20 * time.Millisecond}
+//	web, err := simweb.New(cfg)
 //	srv, err := web.Listen("127.0.0.1:0")  // real HTTP and DNS listeners on free ports
 //	go srv.Run(ctx)                        // blocks until ctx is over
 //	... crawl web.Seeds(), asking srv.DNS for names, with a scope that covers web.Domain() ...
@@ -30,11 +31,11 @@
 // charsets, gzip, slow answers, 429 and 503 on the first request. A host may
 // have a calendar trap (bounded), a sitemap with pages that nothing links to, a
 // Crawl-delay. Dead hosts are linked to and have no address. Config.Quirky
-// switches a bit of everything on. Config.Thin takes every second way to a page
-// away, so that every lost link shows; Config.Doors distinguishes clients.
+// switches a bit of everything on. Config.Thin leaves out every second way to a
+// page, so that every lost link shows; Config.Doors distinguishes clients.
 //
-// With Config.Changes pages change, each at a rate of its own, and hosts say so, or lie: see Changes. The web stays a pure function,
-// then of the seed, the URL and the time.
+// With Config.Changes pages change, each at a rate of its own, and hosts report the changes, or
+// lie: see Changes. The web is then a pure function of the seed, the URL and the time.
 //
 // # Expected results
 //
@@ -53,9 +54,10 @@
 // is not an answer: a retry is correct. Memory is two bytes a page and some
 // two hundred a host, so a million pages are cheap.
 //
-// In a web that changes, the judge also keeps each final answer to a request for a page: 32 bytes a visit, and 24 a page. From these and
-// from the changes it computes how fresh the crawler's copies were (Freshness, PageFreshness), and what validators brought (Conditions). A crawler that
-// visits pages again has Report.Duplicates: check Report.ErrButDuplicates, and Visits.
+// In a web that changes, the judge also keeps each final answer to a request for a page: 32 bytes a
+// visit, and 24 a page. From these and from the changes it computes how fresh the crawler's copies
+// were (Freshness, PageFreshness), and how many conditional requests saved a payload (Conditions).
+// A crawler that revisits pages has Report.Duplicates: check Report.ErrButDuplicates, and Visits.
 //
 // # What it does not do
 //

@@ -4,6 +4,6 @@
 //	go run ./integration/structure db5862a HEAD
 //	go run ./integration/structure -report docs/results/structure.md db5862a HEAD
 //
-// The second writes the report itself, and keeps what people have written into it.
-// It reads Go files out of git, without tests and generated code, and runs nothing of them.
+// The second form writes the report itself, and keeps text that people have added to it.
+// It reads Go files from git, without tests and generated code.
 package main

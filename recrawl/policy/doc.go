@@ -1,7 +1,7 @@
-// Package policy divides the visits there are among the pages that are known.
+// Package policy distributes the available visits over the known pages.
 //
 // It is for revisits (package recrawl). The aim is the greatest expected freshness, weighted by
-// importance: the share of the pages whose copy is as the page is.
+// importance: the fraction of pages whose copy is up to date.
 //
 // # One price
 //
@@ -10,34 +10,34 @@
 //	F = (1 - exp(-rt)) / (rt)
 //
 // of the time (Cho and Garcia-Molina, "Effective page refresh policies for Web crawlers", 2003).
-// Under a budget of visits a second, the sum of weight·F is greatest when a visit more brings
-// the same everywhere. That amount, in seconds of freshness of a page of weight 1, is the price. A page
-// is worth a visit when what the visit brings has reached the price:
+// Under a budget of visits a second, the sum of weight·F is greatest when one more visit gains the
+// same for every page. That gain, in seconds of freshness of a page of weight 1, is the price. A
+// page is visited when the gain of the visit has reached the price:
 //
 //	weight · (1 - (1+rt)·exp(-rt)) / r  =  price
 //
 // This is the rule of Azar, Horvitz, Lubetzky, Peres and Shahaf ("Tractable near-optimal policies
-// for crawling", PNAS 2018): it looks at one page and one number. A page that changes too fast
-// never reaches the price, and is visited at the longest interval only. The rate is not known but
-// believed (estimate.Gamma), so the left side is its expectation under the belief (Worth). With
-// little known it is lower than with the mean rate for pages that seem slow, and higher for those
-// that seem too fast: the second way is how a page that has calmed down is found out.
+// for crawling", PNAS 2018): it needs one page and one number. A page that changes too fast
+// never reaches the price, and is visited only at the longest interval. The rate is not known but
+// believed (estimate.Gamma), so the left side is its expectation under the belief (Worth). With few
+// visits this expectation is lower than the value at the mean rate for pages that seem slow, and
+// higher for those that seem too fast. The latter is how a page that has slowed down is detected.
 //
-// # The price is computed by each node alone
+// # Each node computes the price alone
 //
 // Demand counts a node's pages in cells of belief and weight. Its Curve says how many visits they
-// want at each price. A curve has a fixed size and goes to all members; Curves keeps the newest of
-// each member, so repeats and reordering change nothing. Solve finds the price at which all
-// members' pages together want the visits that there are. Equal curves give equal prices; a
-// member that leaves takes its curve with it.
+// demand at each price. A curve has a fixed size and is sent to all members; Curves keeps the
+// newest of each member, so repeats and reordering have no effect. Solve finds the price at which
+// the demand of all members equals the available visits. Equal curves give equal prices; the curve
+// of a member that leaves is dropped.
 //
 // # A host's own limit
 //
-// A host's pages want more visits than its delay allows: then its factor grows (HostFactor), by
-// which the price is multiplied for its pages, until both are equal. It is the second price, of the
+// When a host's pages demand more visits than its delay allows, its factor (HostFactor) grows, by
+// which the price is multiplied for its pages, until both are equal. It is a second price, for the
 // host's time.
 //
 // # What it does not do
 //
-// It knows no URL, no clock and no disk. It draws nothing at random.
+// It knows no URL, no clock and no disk, and draws no random number.
 package policy

@@ -7,23 +7,21 @@
 //
 // # What it promises
 //
-// At most one request to a host is open, and from the end of one to the start
-// of the next at least the host's gap passes: the largest of the configured
-// delay, robots.txt's Crawl-delay (capped at 60 s; it counts from the second
-// request after robots.txt on), twice the last response time, and the back-off
-// after 429 and 503, which doubles the largest of the others. Retry-After applies to
-// the whole host. A URL that gets such an answer has as many tries as any other, but is
-// not given up while other URLs of its host get the same, for up to ten minutes: an
-// outage costs no URL. A host that cannot be reached is retried after growing waits,
-// then not for an hour. While no name server answers any query, a host without a known
-// address waits and is looked up again, for up to a day without counting a failure.
-// A URL that was excluded since it was queued is handed out at once, to be refused:
-// no request can be made with its visit, so none of this applies to it.
-// Addresses with a delay of their own are spaced in the same way, whatever names they
-// have. If an address serves hosts of several nodes, Config.Turn says whose turn it is, and
-// knows of the requests of the others. A host that was taken over, by a restart or from another node, alive or dead,
-// is not requested before the time of the take-over plus its gap, whether it was known
-// before or not; the rest of that wait is stored when the host leaves memory.
+// At most one request to a host is open, and from the end of one to the start of the next at least
+// the host's gap passes: the largest of the configured delay, robots.txt's Crawl-delay (capped at
+// 60 s; it counts from the second request after robots.txt on), twice the last response time, and
+// the back-off after 429 and 503, which doubles the largest of the others. Retry-After applies to
+// the whole host. A URL that gets such an answer has as many tries as any other, but is not given
+// up while other URLs of its host get the same, for up to ten minutes: an outage costs no URL. A
+// host that cannot be reached is retried after growing waits, then not for an hour. While no name
+// server answers any query, a host without a known address waits and is looked up again, for up to
+// a day without counting a failure. A URL that was excluded since it was queued is handed out at
+// once, to be refused: no request can be made with its visit, so none of this applies to it.
+// Addresses with a delay of their own are spaced in the same way, whatever names they have. If an
+// address serves hosts of several nodes, Config.Turn says whose turn it is, and knows of the
+// requests of the others. A host that was taken over, by a restart or from another node, alive or
+// dead, is not requested before the time of the take-over plus its gap, whether it was known before
+// or not; the rest of that wait is stored when the host leaves memory.
 //
 // # The life of a host in memory
 //
@@ -34,8 +32,8 @@
 //	    │                   │   │     AddressWait┘               ▼
 //	    └───────────────── Dry  └────────────────────────────────┘
 //
-// A ready host whose domain has its share of the fetchers already is OverShare, until it
-// is let back and is ready again.
+// A ready host whose domain already has its share of the fetchers is OverShare, until its domain is
+// below its share again; then it is ready again.
 //
 // Every event that concerns a host ends in one function, place, which computes the host's
 // place from the facts (open visit, items, times, addresses) and moves it there. No other
@@ -43,11 +41,12 @@
 //
 // # Queues
 //
-//	items of a host   filled by Activate, Offer     emptied by Next            bound 4 x ItemsPerHost, then no Refill is asked for
-//	ready, per band   filled by place               emptied by Next            bound MaxActive hosts
-//	timers            filled by place               emptied by time            bound MaxActive hosts and their addresses
-//	address lines     filled by place               emptied by Release, time   bound MaxActive hosts
-//	actions           filled by place               emptied by Actions         three for a host at most
+//	queue            filled by        emptied by     bound
+//	items of a host  Activate, Offer  Next           4 x ItemsPerHost, then no more Refill
+//	ready, per band  place            Next           MaxActive hosts
+//	timers           place            time           MaxActive hosts and their addresses
+//	address queues   place            Release, time  MaxActive hosts
+//	actions          place            Actions        three for a host
 //
 // The frontier on disk is authoritative: a Core may be dropped at any moment, and no URL
 // is lost with it. Only the politeness state of the hosts would be lost: it is returned

@@ -1,12 +1,12 @@
-// Package shares divides a bounded resource between claimants, so that the bad hosts of
-// one cannot keep it from the others.
+// Package fairshare divides a bounded resource between claimants, so that no claimant with bad
+// hosts can use it up.
 //
 // A claimant is a registered domain (Domain, by the public suffix list) or a block of
-// addresses (Block, /24 and /48): it is hard to own many of either. Each has one standing
-// for all resources: its window, the part of a resource that it may hold while others want
+// addresses (Block, /24 and /48): it is hard to own many of either. Each has one window
+// for all resources: the fraction of a resource that it may hold while others want
 // some.
 //
-//	at first        1/8
+//	initially       1/8
 //	Good outcome    + 1/64, up to the whole
 //	Slow outcome    the part above 1/8 shrinks by an eighth
 //	Bad outcome     it shrinks by an eighth, down to 1/128
@@ -14,7 +14,7 @@
 //
 // So a domain that answers gets all it can use after a few dozen answers, and one that
 // mostly fails is admitted more and more slowly. The window determines the Class: Good has
-// answered well, New has not yet, Poor fails.
+// answered well, New has not yet, Poor mostly fails.
 //
 // Book.Admits says whether a claimant may take one more of a resource:
 //
@@ -29,8 +29,8 @@
 // the New, but no more than they have hosts awake: a host uses one at a time. A host is
 // awake if it could use a resource now or soon, as the owner says with Wake and Sleep.
 //
-// A Bad outcome that is noted before the end may be undone (Excuse). Book.Failing lists
-// domains of whose recent tries more than half were Bad.
+// A Bad that was noted early, and turned out better in the end, is undone by Excuse. Book.Failing
+// lists domains of whose recent tries more than half were Bad.
 //
 // A Book is pure: no clock, no goroutine; its owner locks it. Claimants that hold nothing
 // are remembered in the order of their last use, up to a bound.

@@ -1,4 +1,4 @@
-// Package clusterkey turns the one secret of a cluster into everything that
+// Package clusterkey derives from the one secret of a cluster everything that
 // keeps strangers out of it.
 //
 // A key is 32 random octets, kept in a file of one line:
@@ -16,10 +16,10 @@
 //	             expiry (Token); their holders need no key
 //
 // All nodes of a cluster have the same identity: a connection between two nodes
-// is TLS 1.3, and each side demands exactly that public key of the other. No
+// is TLS 1.3, and each side accepts only that public key of the other. No
 // authority, name or date is checked, so nothing expires and a wrong clock does no
 // harm. The key does not distinguish nodes, and does not protect from anyone who has
-// it: a holder of the key is trusted in everything.
+// it: a holder of the key is fully trusted.
 //
 // A Key is made once by Generate, Parse or Load, is immutable, and prints as its
 // fingerprint; only Text returns the secret.
