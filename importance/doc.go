@@ -1,4 +1,4 @@
-// Package ranking keeps the importance of URLs up to date on one node (decision 0211): it folds the
+// Package importance keeps the importance of URLs up to date on one node (decision 0211): it folds the
 // logs of the held partitions, sends credits from one partition to another, and sums histograms,
 // from which every node computes the same ranks.
 //
@@ -32,4 +32,4 @@
 //
 // While importance is off, the loop checks the setting once a second and does nothing else; the
 // data on disk is kept until importance is on again.
-package ranking
+package importance

@@ -1,4 +1,4 @@
-// Package outputs writes the results of the crawl: the archive, and the files that are
+// Package output writes the results of the crawl: the archive, and the files that are
 // derived from pages (lists of pages, links and hosts, texts, the log of skipped URLs).
 //
 //	outputs.go  Outputs: opened, synced, counted and closed together
@@ -7,7 +7,7 @@
 //	patient.go  an archive that waits for room
 //	shortage.go writes that wait for space although the system may report some
 //
-// The formats are those of store/archive and store/derived; this package decides what is opened and
+// The formats are those of output/archive and output/lists; this package decides what is opened and
 // when it may be written. A write waits while the disk is nearly full, and is retried after the
 // disk turned out to be full: a page is never done without its record and its lines. Waiting writes
 // block the pipeline's workers, which stops the fetching.

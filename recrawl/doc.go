@@ -1,6 +1,6 @@
 // Package recrawl decides when known pages are visited again, on one node of a running cluster.
 //
-// Package recrawl, which is pure, evaluates visits and computes after how long the next one is
+// Package recrawl/visits, which is pure, evaluates visits and computes after how long the next one is
 // worth its price. The frontier keeps the due times, in a table ordered by time (decisions 0210 and
 // 0218). This package reads the clock and connects the two: it computes the price, moves due pages
 // into the queue, and charges them to a share of the fetches.
@@ -60,4 +60,4 @@
 // A page that the scope now excludes is parked: it stays known, and is neither due nor counted.
 // After a change of the scope all pages are examined, so that those that are admitted again are
 // planned.
-package revisits
+package recrawl

@@ -1,4 +1,4 @@
-// Package rendering renders pages of the crawl in a browser: it decides which pages, and when, and
+// Package render renders pages of the crawl in a browser: it decides which pages, and when, and
 // fetches their sub-resources.
 //
 //	pipeline ─ Reserve ─ fetch ─ Decide ─ Render ─► web/render ─► Chromium (no network)

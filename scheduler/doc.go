@@ -1,4 +1,4 @@
-// Package dispatch decides which host is visited next on this node. It connects the scheduler's
+// Package scheduler decides which host is visited next on this node. It connects the scheduler's
 // core (which host may be requested now) with the frontier (which URLs are queued) and the
 // resolver, and hands visits to the pipeline's workers.
 //

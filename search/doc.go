@@ -1,9 +1,9 @@
-// Package indexer keeps the search index of one node, and answers queries over the indexes of all
+// Package search keeps the search index of one node, and answers queries over the indexes of all
 // nodes (decision 0235).
 //
 //	page fetched ── Maker: its text ── one write: done, with its document ── replicas
 //	                                                   │ on the holder, and on each replica
-//	                        Indexer: changes behind the cursor ── the node's index (store/search)
+//	                        Indexer: changes behind the cursor ── the node's index (search/index)
 //	query ── Searcher ── one node for each partition: its index ── ranks, snippets
 //
 //	options.go   what the package needs of others

@@ -9,7 +9,7 @@
 // # A lease
 //
 // A leased URL is a visit of the dispatcher that stays open: its host has no other visit, and its
-// page permit is used. Package node/leases, which is pure, has the rules. The visit ends in one of
+// page permit is used. Package workers/leases, which is pure, has the rules. The visit ends in one of
 // three ways, whichever removes it from Desk.open first:
 //
 //	result      the host's gap begins; links, record and retries are as for a page fetched here

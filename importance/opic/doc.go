@@ -1,4 +1,4 @@
-// Package importance measures the importance of URLs by their links, online, while pages are
+// Package opic measures the importance of URLs by their links, online, while pages are
 // crawled and without a coordinator. From that and other signals it computes the band of a queued
 // URL.
 //

@@ -9,10 +9,10 @@
 //	crawl.json       the crawl document: settings, state, limits, a checksum
 //	ran              how long the crawl has run, as of a few seconds ago
 //	keys/            a new cluster key, and the progress of its rotation; mode 0700
-//	scope/           scope entries, one log for each node that added some (store/scopeset)
+//	scope/           scope entries, one log for each node that added some (settings/scopeset)
 //	frontier/        Badger: records, queues, host states, outbox
 //	bloom/           filter snapshots of a clean stop
-//	uploads.jsonl    the files that an object store has (package uploads), with --upload
+//	uploads.jsonl    the files that an object store has (package output/upload), with --upload
 //	warc/            the archive
 //
 // A directory has one user: Open locks it with flock, which ends with the process in any case.

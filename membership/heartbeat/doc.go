@@ -11,7 +11,7 @@
 //   - a request for the lease; the answer grants it or not (package membership decides)
 //   - the stamp of the sender's crawl document and scope entries; when stamps differ, package
 //     spread exchanges them
-//   - the sender's demand for revisits, while known pages are revisited (package revisits)
+//   - the sender's demand for revisits, while known pages are revisited (package recrawl)
 //   - a reading of the sender's clock, from which the receiver learns that its own machine stood
 //     still
 //

@@ -1,7 +1,7 @@
-// Package sinks sends the results of this node to the sinks of --sink: each line of its list of
+// Package sink sends the results of this node to the sinks of --sink: each line of its list of
 // pages, in order.
 //
-// The list of pages is on disk before a page is done (package store/derived), so it is the queue:
+// The list of pages is on disk before a page is done (package output/lists), so it is the queue:
 // the only other state is a cursor for each sink, in <data-dir>/sinks. A line is sent at least
 // once. After a crash the lines since the cursor was last saved are sent again, at most 500; a page
 // whose visit is repeated has a second line. A sink that is slow or unreachable delays nobody: its
@@ -12,4 +12,4 @@
 // for at most ten seconds; the rest is sent at the next start. The lines of a host are sent in
 // order by one node. When its partition moves, the new node begins while the old one may still have
 // lines to send.
-package sinks
+package sink

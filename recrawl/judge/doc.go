@@ -28,5 +28,5 @@
 // # What it does not do
 //
 // It reads no clock and no store, and keeps no state between two calls. It does not compute the
-// price: package node/revisits, which knows the whole cluster, passes it in Terms.
+// price: package recrawl, which knows the whole cluster, passes it in Terms.
 package judge

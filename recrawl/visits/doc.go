@@ -1,4 +1,4 @@
-// Package recrawl decides when a page is visited again, from the results of its visits.
+// Package visits decides when a page is visited again, from the results of its visits.
 //
 // It is the pure part of revisits: no I/O, no clock, no goroutine. Visits come in as values, with
 // elapsed times; what is decided goes out as values, with remaining times. The whole design, with

@@ -1,4 +1,4 @@
-// Package render renders pages in a browser and returns the result: the DOM, the text, the
+// Package browser renders pages in a browser and returns the result: the DOM, the text, the
 // links, the routes of scripts.
 //
 // A [Pool] has one Chromium with several tabs. The browser starts with the first page. It is

@@ -56,4 +56,4 @@
 // be valid. A keeper keeps an entry for the turn and the gap after it. A keeper with
 // MaxKept addresses does not answer asks for others, and a full queue of messages to a node
 // drops further ones: both cost time, but never shorten a gap.
-package turns
+package addresses

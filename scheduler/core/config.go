@@ -30,7 +30,7 @@ type Config struct {
 	// files. Above it no host is activated. Default 256 MiB.
 	MaxBytes int
 	// Fetchers and Lookups are how many visits and look-ups there can be at a time;
-	// package fairshare divides them. Defaults 256 and 64.
+	// package shares divides them. Defaults 256 and 64.
 	Fetchers, Lookups int
 	// Received is how many bytes of the payload of an open visit have arrived, so that a
 	// large one is not taken for a slow one. Default: always 0.

@@ -10,7 +10,7 @@ import (
 )
 
 // This file gives each registered domain and each block of addresses its share of
-// fetchers, look-ups and places in memory; package fairshare has the rules.
+// fetchers, look-ups and places in memory; package shares has the rules.
 //
 // A ready host whose domain or block has its share of the fetchers already is held back: it
 // waits in a line of the domain or block, without the turn of its address, until a visit

@@ -1,4 +1,4 @@
-// Package fairshare divides a bounded resource between claimants, so that no claimant with bad
+// Package shares divides a bounded resource between claimants, so that no claimant with bad
 // hosts can use it up.
 //
 // A claimant is a registered domain (Domain, by the public suffix list) or a block of

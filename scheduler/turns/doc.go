@@ -1,4 +1,4 @@
-// Package addresses spaces the requests to one IP address over all nodes of the cluster. Package
+// Package turns spaces the requests to one IP address over all nodes of the cluster. Package
 // turns decides which node's turn it is; this package provides the clock and carries its messages.
 //
 //	dispatch ─ Turn, Begin, MayWrite, End, Idle ─► Turns ─ Came ─► dispatch
@@ -16,4 +16,4 @@
 //
 // Nothing is durable: after a restart a node waits until the turns that its former process may have
 // given have ended.
-package addresses
+package turns

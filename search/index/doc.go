@@ -1,4 +1,4 @@
-// Package search is the full-text index of one node: it indexes documents and answers queries.
+// Package index is the full-text index of one node: it indexes documents and answers queries.
 //
 //	Document ── Apply ──► batch ──► segment ─┐          Statistics ─┐
 //	            Remove, RemovePartition      ├─ Index ◄─ Ask        ├─ Search (a coordinator)
@@ -21,4 +21,4 @@
 // depend on the node that is asked. No query text is an error: Search answers every query.
 //
 // The types of queries and answers are plain values, which encoding/json carries without loss.
-package search
+package index

@@ -1,6 +1,6 @@
 // Package crawldoc keeps the crawl document, on which all nodes must agree: the settings, the state
 // of the crawl, the reason of its end, and the revoked tokens. The scope entries, a set that only
-// grows, are stored beside it (package store/scopeset).
+// grows, are stored beside it (package settings/scopeset).
 //
 // # Which document wins
 //

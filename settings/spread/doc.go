@@ -2,7 +2,7 @@
 // the changes of the document that operators request.
 //
 // The document is small, and its newest version wins everywhere (package crawldoc). Scope entries
-// are a set that only grows, a log for each node that added some (package store/scopeset).
+// are a set that only grows, a log for each node that added some (package settings/scopeset).
 //
 // # The exchange
 //

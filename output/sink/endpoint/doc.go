@@ -1,7 +1,7 @@
-// Package sink sends results of the crawl to other systems as they arise: to Kafka, to NATS
+// Package endpoint sends results of the crawl to other systems as they arise: to Kafka, to NATS
 // JetStream, or into a file.
 //
-// An Event is a line of the list of pages (package store/derived) with the page's host as its key.
+// An Event is a line of the list of pages (package output/lists) with the page's host as its key.
 // A Sink sends events in order, and Send returns when the receiver has stored them durably. After
 // an error, or when the context ends, any of them may have arrived, and the caller sends all of
 // them again. So delivery is at least once, and the events of a host arrive in order.
@@ -15,4 +15,4 @@
 //
 // A sink holds no more than the events of one Send. Close frees its connections. One goroutine uses
 // a Sink.
-package sink
+package endpoint

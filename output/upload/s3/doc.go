@@ -1,4 +1,4 @@
-// Package upload copies finished files to an object store and decides which local ones may be
+// Package s3 copies finished files to an object store and decides which local ones may be
 // deleted.
 //
 //	target.go   parses s3://bucket/prefix?options and --keep-local
@@ -21,4 +21,4 @@
 //
 // Put sends two parts of a large file at a time, and waits for both. Memory: 32 KiB for each part
 // in flight, 3 MiB while an object is compared; parts are read from the file twice.
-package upload
+package s3
