@@ -156,3 +156,80 @@ func TestDocumentLinks(t *testing.T) {
 		t.Errorf("%d links were read", links)
 	}
 }
+
+// goneFromTree are paths that documents name although the tree has no such file.
+var goneFromTree = map[string]string{
+	"store/deflate":    "given up, says decision 0332",
+	"frontier/RESERVE": "a file of the data directory",
+}
+
+var treePath = regexp.MustCompile(`^([a-z]+)(?:/[a-z0-9_]+)+(?:\.go|/\.\.\.)?$`)
+
+// missingPaths are the code spans of a text that look like folders or files of the tree, below one
+// of the folders of tops, and are none; named counts all of them.
+func missingPaths(text string, tops map[string]bool, exists func(string) bool) (missing []string,
+	named int) {
+	for _, span := range codeSpan.FindAllString(fencedBlock.ReplaceAllString(text, ""), -1) {
+		path := strings.Trim(span, "`")
+		m := treePath.FindStringSubmatch(path)
+		if m == nil || !tops[m[1]] || goneFromTree[path] != "" {
+			continue
+		}
+		named++
+		if !exists(strings.TrimSuffix(path, "/...")) {
+			missing = append(missing, path)
+		}
+	}
+	return missing, named
+}
+
+func TestMissingPaths(t *testing.T) {
+	t.Parallel()
+	tops := map[string]bool{"node": true, "store": true}
+	exists := func(path string) bool { return path == "node/links" || path == "node/doc.go" }
+	text := "`node/links`, `node/links/...`, `node/doc.go`, `warc/none`, `store/deflate`, node/none\n" +
+		"```\n`node/none`\n```\n`node/gone`, `node/gone.go`, `store/x/...`, `node/None`, `node`"
+	want := "node/gone node/gone.go store/x/..."
+	missing, named := missingPaths(text, tops, exists)
+	if got := strings.Join(missing, " "); got != want || named != 6 {
+		t.Errorf("%q of %d, want %q of 6", got, named, want)
+	}
+}
+
+// TestDocumentPaths: each folder or file with Go code that a document names is in the tree, so a
+// package that moves takes the documents along. walks.md compares the tree with earlier ones.
+func TestDocumentPaths(t *testing.T) {
+	t.Parallel()
+	tops := map[string]bool{}
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != "docs" && !strings.HasPrefix(e.Name(), ".") {
+			tops[e.Name()] = true
+		}
+	}
+	exists := func(path string) bool {
+		_, err := os.Stat(path)
+		return err == nil
+	}
+	found := 0
+	for _, path := range proseFiles(t) {
+		if path == "docs/walks.md" {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		missing, named := missingPaths(string(text), tops, exists)
+		found += named
+		for _, m := range missing {
+			t.Errorf("%s: there is no %s", path, m)
+		}
+	}
+	if found < 100 {
+		t.Errorf("%d paths were found", found)
+	}
+}
