@@ -2,8 +2,11 @@ package integration
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,11 +47,27 @@ type tab struct {
 	complaints []string
 }
 
+// browserVariable names the browser in whose place this test binary was started: it becomes the
+// browser, without netlink. Chromium ends requests with ERR_NETWORK_CHANGED whenever an address of
+// the machine comes or goes, and tests beside this one make networks.
+const browserVariable = "CRAWLNODE_TEST_BROWSER"
+
+// throughUs has this test binary start the browser.
+func throughUs(cmd *exec.Cmd) {
+	cmd.Env = append(cmd.Environ(), browserVariable+"="+cmd.Path)
+	self, err := os.Executable()
+	if err != nil {
+		panic(err) // Linux and Darwin know
+	}
+	cmd.Path = self
+}
+
 // openTab starts a browser with an empty profile and more options, which ends with the test.
 func openTab(t *testing.T, more ...chromedp.ExecAllocatorOption) *tab {
 	t.Helper()
 	path := needsChromium(t)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
+		chromedp.ModifyCmdFunc(throughUs), chromedp.UserDataDir(t.TempDir()),
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1360, 900), // as root, in a container
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
 	options = append(options, more...)
@@ -102,12 +121,18 @@ func listen[E any](b *tab, wg *sync.WaitGroup, event cdp.Event[E], text func(E) 
 // silent fails when the browser has reported an error since the last call.
 func (b *tab) silent(where string) {
 	b.t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, c := range b.complaints {
+	for _, c := range b.reported() {
 		b.t.Errorf("%s: the browser says: %s", where, c)
 	}
+}
+
+// reported is what the browser has reported as errors since the last call.
+func (b *tab) reported() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := b.complaints
 	b.complaints = nil
+	return all
 }
 
 // do carries steps out, each within browserTime.
@@ -246,5 +271,48 @@ func (b *tab) picture(dir, name string) {
 	}
 	if err != nil {
 		b.t.Fatal(err)
+	}
+}
+
+// TestBrowserKeepsItsConnections: a page and its pictures are there, whatever networks are made and
+// removed on this machine meanwhile.
+func TestBrowserKeepsItsConnections(t *testing.T) {
+	needsProcesses(t)
+	t.Parallel()
+	picture, err := base64.StdEncoding.DecodeString(dot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const pictures = 40
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			time.Sleep(10 * time.Millisecond) // as the work of a server, while others wait for a connection
+			w.Header().Set("Content-Type", "image/png")
+			w.Header().Set("Cache-Control", "no-store")
+			_, _ = w.Write(picture)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		for i := range pictures {
+			fmt.Fprintf(w, "<img src=%d.png>", i)
+		}
+	}))
+	t.Cleanup(s.Close)
+	b := openTab(t)
+	var labs sync.WaitGroup
+	looking, enough := context.WithCancel(t.Context())
+	labs.Go(func() {
+		for looking.Err() == nil {
+			t.Run("lab", func(t *testing.T) { newLab(t).add() })
+		}
+	})
+	defer labs.Wait()
+	defer enough()
+	for range 12 {
+		if p := b.look(s.URL + "/"); len(p.Missing) > 0 || len(p.Pictures) != pictures {
+			t.Errorf("of %d pictures there are %d, without a size %q; the browser reports %q",
+				pictures, len(p.Pictures), p.Missing, p.complaints)
+			break
+		}
 	}
 }

@@ -109,6 +109,10 @@ func build(path string, flags ...string) (string, error) {
 }
 
 func TestMain(m *testing.M) {
+	if browser := os.Getenv(browserVariable); browser != "" {
+		fmt.Fprintln(os.Stderr, execWithoutNetlink(browser, append([]string{browser}, os.Args[1:]...)))
+		os.Exit(1)
+	}
 	code := m.Run()
 	for _, dir := range []string{builtIn, engineDir} {
 		if dir != "" {

@@ -21,6 +21,10 @@ var replayPages = flag.Int("replaypages", 10, "how many pages of each site TestR
 type shown struct {
 	Title, Text string
 	Pictures    [][2]int
+	// Missing says of each picture without a size what the browser knows of it; complaints are what
+	// the browser has reported meanwhile, such as answers that are errors.
+	Missing    []string
+	complaints []string
 }
 
 // TestReplayRealSites shows the pages of three real sites in a browser, from their server and from the archive: each has the same text
@@ -94,11 +98,18 @@ func everyNth(list []string, n int) (some []string) {
 	return some
 }
 
-// look opens a page and says what it shows.
+// look opens a page, waits for its pictures and says what it shows.
 func (b *tab) look(url string) (s shown) {
 	b.t.Helper()
+	b.reported() // of earlier pages
 	b.open(url)
-	b.js(`({title: document.title, text: document.body ? document.body.innerText : "", pictures: [...document.images].map(i => [i.naturalWidth, i.naturalHeight])})`, &s)
+	b.await(`[...document.images].every(i => i.complete || i.loading === "lazy")`)
+	b.js(`({title: document.title, text: document.body ? document.body.innerText : "",
+		pictures: [...document.images].map(i => [i.naturalWidth, i.naturalHeight]),
+		missing: [...document.images].filter(i => !i.naturalWidth).map(i => [i.currentSrc || i.outerHTML,
+			i.complete ? "complete" : "not complete", i.loading, ...performance.getEntriesByName(i.currentSrc)
+				.map(e => "status " + e.responseStatus + " after " + e.duration + " ms")].join(" "))})`, &s)
+	s.complaints = b.reported()
 	return s
 }
 
@@ -108,7 +119,12 @@ func (s *shown) differs(o shown) string {
 	for at < min(len(s.Text), len(o.Text)) && s.Text[at] == o.Text[at] {
 		at++
 	}
-	return fmt.Sprintf("%q, %d bytes of text, at %d %q, pictures %v", s.Title, len(s.Text), at, s.Text[at:min(at+60, len(s.Text))], s.Pictures)
+	text := fmt.Sprintf("%q, %d bytes of text, at %d %q, pictures %v", s.Title, len(s.Text), at,
+		s.Text[at:min(at+60, len(s.Text))], s.Pictures)
+	if len(s.Missing) > 0 {
+		text += fmt.Sprintf(", without a size %q, the browser reports %q", s.Missing, s.complaints)
+	}
+	return text
 }
 
 // sameInDuckDB exports the captures of a cluster as a table and compares it with the index and with the records.
