@@ -25,21 +25,6 @@ DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc post
 # Folders whose package-lock.json names packages of npm, which go below these folders.
 NPM_FOLDERS       := integration/warcio integration/wabac integration/manifests integration/axe integration/duckdb
 
-# Packages without goroutines, channels and locks (TestNoRaceHasNone): the race detector would find nothing, and cost several times the time.
-NORACE := . ./api/client ./api/codes ./cli/codes ./cli/help ./cmd/crawlnode ./config ./scheduler/shares ./focus ./frontier/layout ./handoff/machine ./handoff/wire ./importance/opic ./importance/pagerank ./membership/consensus \
-          ./scheduler/addresses ./workers/leases ./local/datadir ./node/network ./recrawl/visits ./recrawl/visits/claims ./recrawl/policy/estimate ./recrawl/policy ./retry ./ring ./scheduler/core ./scheduler/timers ./local/files ./output/mirror ./web/css ./web/htmlparse ./web/mime ./web/robots ./web/scope ./web/simhash \
-          ./web/sitemap ./web/rewrite ./web/urlnorm ./integration/linkrank ./integration/mutants ./integration/scale ./integration/searchquality
-# Packages whose tests are models, crashes and questions, one call after another, or whole nodes behind a command line. Under the race detector they take
-# four times as long and show nothing, but for those in which goroutines meet: MEET (TestMeetingsAreRaced). `make nightly` has all of them under it.
-SELDOM := ./api ./cli ./frontier ./frontier/storage ./simweb ./search/index
-MEET   := ^(TestServeEnds|TestEventList|TestBodiesAreNoRequests|TestBodiesAreBoundedTogether|TestSignals|TestRerunAfterAFailure|TestDNSOverTheWire|TestNotifier|TestOverlappingVisits|TestGroupsFitTheStore|TestFullDisk|TestBeforeCommit|TestImportWaitsBeforeCommit|TestVotesGoOnBeforeCommit|TestHurryBeforeCommit|TestCommitPace|TestTransitionsShareSyncs|TestCloseOnAFailingDisk|TestFrozenMemory|TestWriteDuringSync|TestServerServesAndEnds|TestDoorsTellClientsApart|TestManyBatchesAreOneIndex|TestViews|TestATrapIsToldWhileItHappens)$$
-# Tests that have to be asked for, by a flag or without -short, of the integration tests (LONG) and of all others (SLOW): they take minutes to hours, and
-# docs/testing.md says what the check has instead (TestSkipsAreMeant).
-LONG   := ^(TestApplications|TestBigFrontier|TestBigList|TestBigMove|TestContainersFresh|TestContainersInAnyOrder|TestContainersReplaced|TestCopiesComeAndGo|TestCrowdedHost|TestDashboardOfAMillion|TestFillMillions|TestFreshness|TestFrontierLoad|TestHostilePages|TestKafkaSinkUnderKills|TestManySeedHosts|TestPriority|TestPutManyURLs|TestRenderCost|TestRenderKills|TestRouters|TestSharesFloods|TestSharesHeavyPages|TestSharesManyDomains|TestSimSeed|TestSmallMemory|TestStaticSites|TestTraceCost|TestUploadCost|TestWorkersCrawlRealSites|TestWorkersLoad)$$
-SLOW   := ^(TestDemo|TestDiskReturns|TestMeasuredOrders|TestRankCosts)$$
-# All others but the integration tests.
-RACE = $(filter-out crawlnode/integration $(patsubst .%,crawlnode%,$(NORACE) $(SELDOM)),$(shell go list ./...))
-
 # T is the time for each fuzz target, SEEDS the number of fixed simulations and RANDOM_SEEDS of others, COUNT the
 # repeats of benchmarks, PAIRS the runs of each thing that is compared, GOALS letters of docs/performance.md, SOAK_RUNS the runs of each fault scenario,
 # ONLY the steps of a nightly run, PREFIX the folder of make install, PAGES the sites of make engines.
@@ -71,7 +56,7 @@ test: ## tests of every kind, as each commit must pass them: units, models, the 
 	.ci/run test
 
 test-quick: ## some three minutes for a change, nothing is installed: build, vet, unit tests of what was changed and of all that imports it
-	.ci/quick '$(SLOW)'
+	.ci/quick
 
 check: ## all that a commit must pass: lint, build, test; the time of each part, what was left out and the slowest tests
 	.ci/run check
@@ -82,16 +67,21 @@ nightly: ## what takes hours: see docs/testing.md; appends to docs/results/night
 units: tools ## all tests but integration: under the race detector where goroutines meet
 	@$(MAKE) -k -j2 --output-sync=target raced unraced
 
-raced: tools # the tests that the race detector watches, and those of other packages in which goroutines meet
-	@status=0; .ci/gotest race -race -short -timeout 60m -parallel 4 -skip '$(SLOW)' $(RACE) || status=1; \
-	.ci/gotest meet -race -short -timeout 60m -run '$(MEET)' $(SELDOM) || status=1; exit $$status
+# Which tests these are is marked in their files: see .ci/race.
+raced: tools # the packages that the race detector watches, and of others the tests in which goroutines meet
+	@rest=$$(.ci/race rest); marked=$$(.ci/race marked); meets=$$(.ci/race meets); status=0; \
+	.ci/gotest race -race -short -timeout 60m -parallel 4 $$rest || status=1; \
+	.ci/gotest meet -race -short -timeout 60m -run "$$meets" $$marked || status=1; \
+	exit $$status
 
 unraced: tools # the others: the command line's tests mostly wait
-	@.ci/gotest norace -short -timeout 60m -p 1 -parallel 4 -skip '$(SLOW)' $(NORACE) $(SELDOM)
+	@none=$$(.ci/race none); marked=$$(.ci/race marked); \
+	.ci/gotest norace -short -timeout 60m -p 1 -parallel 4 $$none $$marked
 
 compile: ## what `make units` compiles, without a test; the linker's part cannot be done ahead
-	@go list -race -export -test -deps $(RACE) $(SELDOM) >/dev/null
-	@go list -export -test -deps $(NORACE) $(SELDOM) >/dev/null
+	@none=$$(.ci/race none); marked=$$(.ci/race marked); rest=$$(.ci/race rest); \
+	go list -race -export -test -deps $$rest $$marked >/dev/null; \
+	go list -export -test -deps $$none $$marked >/dev/null
 
 race: ## all tests but integration to the end, under the race detector
 	go test -race -count=1 -timeout 60m $$(go list ./... | grep -v '/integration$$')
@@ -108,7 +98,7 @@ fuzz: ## each fuzz target for T
 integ: deps integrated ## real processes, real sites, faults, simulations; some clusters at a time
 
 integrated: tools # without a look at what they need
-	@.ci/gotest integration -count=1 -timeout 120m -parallel 6 -skip '$(LONG)' ./integration
+	@.ci/gotest integration -count=1 -timeout 120m -parallel 6 ./integration
 
 bench: build ## Go benchmarks, then the goals of docs/performance.md; appends the figures to docs/results/bench.md. BEFORE=COMMIT: a, c, f against it
 	.ci/deps wget2 python3-scrapy

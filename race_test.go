@@ -2,46 +2,48 @@ package crawlnode
 
 import (
 	"go/ast"
-	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// makeVariable is the value of a variable of the Makefile.
-func makeVariable(t *testing.T, name string) string {
+// The marks of test files that .ci/race reads.
+const (
+	raceNone   = "//race:none"
+	raceMarked = "//race:marked"
+	raceMeets  = "//race:meets"
+)
+
+// marked are the packages one of whose test files has a mark in a line of its own.
+func marked(t *testing.T, mark string) (dirs []string) {
 	t.Helper()
-	raw, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(strings.ReplaceAll(string(raw), "\\\n", " ")) {
-		if of, value, ok := strings.Cut(line, ":="); ok && strings.TrimSpace(of) == name {
-			return strings.TrimSpace(value)
+	for _, s := range sources(t) {
+		for _, group := range s.file.Comments {
+			for _, line := range group.List {
+				if s.test && line.Text == mark && !slices.Contains(dirs, s.dir) {
+					dirs = append(dirs, s.dir)
+				}
+			}
 		}
 	}
-	t.Fatalf("the Makefile has no %s", name)
-	return ""
-}
-
-// makeFolders are the folders that a variable of the Makefile lists.
-func makeFolders(t *testing.T, name string) []string {
-	t.Helper()
-	dirs := strings.Fields(makeVariable(t, name))
-	for i := range dirs {
-		dirs[i] = strings.TrimPrefix(dirs[i], "./")
-	}
+	slices.Sort(dirs)
 	return dirs
 }
 
 // TestNoRaceHasNone: what is not tested under the race detector starts no goroutine and
 // shares nothing. The commands under integration are tests themselves.
 func TestNoRaceHasNone(t *testing.T) {
-	dirs := makeFolders(t, "NORACE")
+	dirs := marked(t, raceNone)
+	tested := map[string]bool{}
+	for _, s := range sources(t) {
+		tested[s.dir] = tested[s.dir] || s.test
+	}
 	for _, p := range pureCores {
-		if !slices.Contains(dirs, p) {
-			t.Errorf("%s is a pure core: add it to NORACE in the Makefile", p)
+		if tested[p] && !slices.Contains(dirs, p) {
+			t.Errorf("%s is a pure core: write %s at the head of one of its test files", p, raceNone)
 		}
 	}
 	for _, s := range sources(t) {
@@ -49,36 +51,91 @@ func TestNoRaceHasNone(t *testing.T) {
 			continue
 		}
 		for _, what := range concurrency(s) {
-			t.Errorf("%s, and NORACE in the Makefile keeps the race detector from %s", what, s.dir)
+			t.Errorf("%s, and %s keeps the race detector from %s", what, raceNone, s.dir)
 		}
 	}
 }
 
-// TestMeetingsAreRaced: of the packages that the check has seldom under the race detector, each
-// test that starts goroutines is run under it, and no name of the list leads nowhere.
+// TestMeetingsAreRaced: of the packages of which the check has only marked tests under the race
+// detector, each test that starts goroutines is marked. A mark elsewhere would say nothing.
 func TestMeetingsAreRaced(t *testing.T) {
-	meet, dirs := makeVariable(t, "MEET"), makeFolders(t, "SELDOM")
-	names := strings.Split(strings.TrimSuffix(strings.TrimPrefix(meet, "^("), ")$$"), "|")
-	found := map[string]bool{}
+	dirs := marked(t, raceMarked)
 	for _, s := range sources(t) {
-		if !s.test || !slices.Contains(dirs, s.dir) {
+		if !s.test {
 			continue
 		}
 		for _, d := range s.file.Decls {
 			f, ok := d.(*ast.FuncDecl)
-			if !ok || !strings.HasPrefix(f.Name.Name, "Test") {
+			if !ok {
 				continue
 			}
-			found[f.Name.Name] = true
-			if startsGoroutines(f) && !slices.Contains(names, f.Name.Name) {
-				t.Errorf("%s starts goroutines: add it to MEET in the Makefile", s.fset.Position(f.Pos()))
+			at, meets := s.fset.Position(f.Pos()), hasMark(f)
+			switch of := slices.Contains(dirs, s.dir); {
+			case meets && (!of || !strings.HasPrefix(f.Name.Name, "Test")):
+				t.Errorf("%s: %s marks tests of packages with %s", at, raceMeets, raceMarked)
+			case of && !meets && strings.HasPrefix(f.Name.Name, "Test") && startsGoroutines(f):
+				t.Errorf("%s starts goroutines: write %s above it", at, raceMeets)
 			}
 		}
 	}
-	for _, name := range names {
-		if !found[name] {
-			t.Errorf("MEET in the Makefile names %s, which none of %v has", name, dirs)
+}
+
+// hasMark reports whether a test is marked by raceMeets.
+func hasMark(f *ast.FuncDecl) bool {
+	return f.Doc != nil && slices.ContainsFunc(f.Doc.List, func(c *ast.Comment) bool {
+		return c.Text == raceMeets
+	})
+}
+
+// TestRaceReadsTheMarks: .ci/race finds each mark that stands in the tests, each package with tests
+// once, and no other.
+func TestRaceReadsTheMarks(t *testing.T) {
+	var tested, meets []string
+	for _, s := range sources(t) {
+		if !s.test {
+			continue
 		}
+		if !slices.Contains(tested, s.dir) {
+			tested = append(tested, s.dir)
+		}
+		for _, d := range s.file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && hasMark(f) && !slices.Contains(meets, f.Name.Name) {
+				meets = append(meets, f.Name.Name)
+			}
+		}
+	}
+	slices.Sort(tested)
+	slices.Sort(meets)
+	read := func(what string) string {
+		out, err := exec.Command(filepath.Join(".ci", "race"), what).Output()
+		if err != nil {
+			t.Fatalf(".ci/race %s: %v", what, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	folders := func(what string) (dirs []string) {
+		for _, dir := range strings.Fields(read(what)) {
+			dirs = append(dirs, strings.TrimPrefix(dir, "./"))
+		}
+		return dirs
+	}
+	all := []string{"integration"}
+	for what, want := range map[string][]string{
+		"none": marked(t, raceNone), "marked": marked(t, raceMarked), "rest": nil,
+	} {
+		got := folders(what)
+		if all = append(all, got...); what == "rest" {
+			continue
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf(".ci/race %s says %q, want %q", what, got, want)
+		}
+	}
+	if slices.Sort(all); !slices.Equal(all, tested) {
+		t.Errorf("the check tests %q, and tests are in %q", all, tested)
+	}
+	if got, want := read("meets"), "^("+strings.Join(meets, "|")+")$"; got != want {
+		t.Errorf(".ci/race meets says %s, want %s", got, want)
 	}
 }
 

@@ -1,3 +1,5 @@
+//race:none
+
 // Package crawlnode holds the tests that read the tree itself: who imports whom, and
 // that every package explains itself.
 package crawlnode

@@ -1,3 +1,5 @@
+//race:marked
+
 package api
 
 import (
@@ -400,6 +402,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+//race:meets
 func TestServeEnds(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

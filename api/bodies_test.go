@@ -18,6 +18,8 @@ func (b waiting) Read([]byte) (int, error) {
 
 // TestBodiesAreBoundedTogether has requests whose large bodies come slowly: there is room for four, with or
 // without a length, and what has no body does not wait for them.
+//
+//race:meets
 func TestBodiesAreBoundedTogether(t *testing.T) {
 	t.Parallel()
 	for _, length := range []int64{MaxBodyBytes, -1, MaxBodyBytes + 1} {

@@ -58,6 +58,7 @@ func (f *fakeNode) EventNews() <-chan struct{} {
 	return f.events.news
 }
 
+//race:meets
 func TestEventList(t *testing.T) {
 	t.Parallel()
 	node := &fakeNode{}

@@ -74,6 +74,8 @@ func TestSmuggledRequests(t *testing.T) {
 
 // TestBodiesAreNoRequests: bytes within a length are a body, and bytes after it are a request of
 // their own. So the cases above could fail.
+//
+//race:meets
 func TestBodiesAreNoRequests(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

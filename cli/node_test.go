@@ -134,6 +134,8 @@ func TestCrawlOfNothing(t *testing.T) {
 }
 
 // TestSignals runs a node and stops it politely and at once.
+//
+//race:meets
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	_, server := serveWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 1})
@@ -220,7 +222,7 @@ func (w *watchedBuffer) text() string {
 // TestDemo runs the demonstration on a small web.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts four processes and moves a cluster's partitions three times")
+		t.Skip("on request: starts four processes and moves a cluster's partitions three times")
 	}
 	t.Parallel()
 	r := run(t, "", "demo", "--hosts", "12", "--pages-per-host", "12", "--delay", "30ms", "--partitions", "512", "--timeout", "3m")

@@ -9,6 +9,8 @@ import (
 )
 
 // TestNotifier plays the service manager.
+//
+//race:meets
 func TestNotifier(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "notify")

@@ -103,6 +103,8 @@ func TestRerunOfCrawl(t *testing.T) {
 
 // TestRerunAfterAFailure: a crawl whose server was down is tried again at once when it is given again,
 // without a wait for the back-off of the first run, unless the server has asked for one.
+//
+//race:meets
 func TestRerunAfterAFailure(t *testing.T) {
 	t.Parallel()
 	_, server := serveWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 1})

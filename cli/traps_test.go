@@ -93,6 +93,8 @@ func (s *calendarSite) args(t *testing.T, more ...string) []string {
 
 // TestATrapIsToldWhileItHappens: a person who sees the event, the health, the line or the
 // status can do what they say, and the crawl ends with all other pages. The same in the next crawl.
+//
+//race:meets
 func TestATrapIsToldWhileItHappens(t *testing.T) {
 	t.Parallel()
 	site := newCalendarSite(t)

@@ -19,6 +19,8 @@ import (
 
 // TestBeforeCommit: nothing is written before what has to come first, small changes go on without it, a full disk there makes the others
 // wait, and another error ends the frontier.
+//
+//race:meets
 func TestBeforeCommit(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
@@ -114,6 +116,8 @@ func importBefore(t *testing.T) (from *running, to *fullBefore, i *Import, ms []
 
 // TestImportWaitsBeforeCommit: what an import does is done once, although it waits for space before it. A copy whose books know a
 // mutation that its entries lack would lose URLs (I2).
+//
+//race:meets
 func TestImportWaitsBeforeCommit(t *testing.T) {
 	t.Parallel()
 	from, to, i, ms := importBefore(t)
@@ -131,6 +135,8 @@ func TestImportWaitsBeforeCommit(t *testing.T) {
 }
 
 // TestVotesGoOnBeforeCommit: a small change never waits with a large one that came beside it.
+//
+//race:meets
 func TestVotesGoOnBeforeCommit(t *testing.T) {
 	t.Parallel()
 	f := startFullBefore(t, 2)
@@ -150,6 +156,8 @@ func TestVotesGoOnBeforeCommit(t *testing.T) {
 }
 
 // TestHurryBeforeCommit: a node that stops does not wait for space.
+//
+//race:meets
 func TestHurryBeforeCommit(t *testing.T) {
 	t.Parallel()
 	f := startFullBefore(t, 2)

@@ -562,6 +562,8 @@ func TestDueNeedsTheEpoch(t *testing.T) {
 
 // TestOverlappingVisits: two pages of a host are completed at the same time. Neither loses what the other has
 // added to the sums, and a repeated completion changes nothing.
+//
+//race:meets
 func TestOverlappingVisits(t *testing.T) {
 	t.Parallel()
 	r := startJudged(t, storage.NewMemory(), 1, &testJudge{}, commit.Options{})

@@ -1,3 +1,5 @@
+//race:marked
+
 package frontier
 
 import (
@@ -495,6 +497,8 @@ func TestManyLinks(t *testing.T) {
 
 // TestGroupsFitTheStore lets many callers wait with more than one transaction
 // takes together.
+//
+//race:meets
 func TestGroupsFitTheStore(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
 		r := startHolding(t, kv, 4, commit.Options{})

@@ -16,6 +16,8 @@ import (
 // TestFullDisk: while the disk is full nothing that needs space is acknowledged, and
 // partitions change hands all the same. It survives kill -9, and what waits goes on
 // when there is space.
+//
+//race:meets
 func TestFullDisk(t *testing.T) {
 	var full atomic.Bool // of the store on disk
 	free := func(string) (int64, error) {

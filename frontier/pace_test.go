@@ -15,6 +15,8 @@ import (
 
 // What is patient gathers for one commit; what is not goes at once and takes the
 // patient along; and the first after a rest waits for nobody.
+//
+//race:meets
 func TestCommitPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const pace = 10 * time.Millisecond

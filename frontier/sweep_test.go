@@ -165,7 +165,7 @@ func TestNearlyFullDisk(t *testing.T) {
 // comes back to what the store holds.
 func TestDiskReturns(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it writes 100 MB")
+		t.Skip("on request: it writes 100 MB")
 	}
 	dir := t.TempDir()
 	kv, err := storage.OpenBadger(dir, storage.BadgerOptions{})

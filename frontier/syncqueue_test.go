@@ -32,6 +32,8 @@ func (s *slowSync) Sync() error {
 
 // TestTransitionsShareSyncs checks that transitions wait for the disk, that
 // those which wait at once share one sync, and that nobody else waits.
+//
+//race:meets
 func TestTransitionsShareSyncs(t *testing.T) {
 	t.Parallel()
 	kv := &slowSync{KV: storage.NewMemory(), begun: make(chan struct{}, 2000), gate: make(chan struct{})}

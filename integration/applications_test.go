@@ -206,9 +206,8 @@ scripts. *CPU*: processor seconds of the node, and of its browser with its start
 // TestApplications crawls applications that are built with real libraries. Every page is found, shown and archived once, with the text that
 // Chromium itself shows.
 func TestApplications(t *testing.T) {
-	if !*withApplications {
-		t.Skip("minutes of a browser, and libraries from npm: run it with -applications, as make rendering does")
-	}
+	onRequest(t, *withApplications,
+		"minutes of a browser, and libraries from npm: run it with -applications, or make rendering")
 	needsBrowser(t)
 	folder := buildApplications(t)
 	for _, kind := range realApplications {

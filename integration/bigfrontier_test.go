@@ -37,9 +37,7 @@ const (
 // measures the time to the first request after the restart, the most memory
 // and the pages a second. The figures go to docs/results/frontier.md.
 func TestBigFrontier(t *testing.T) {
-	if *bigFrontierURLs == 0 {
-		t.Skip("a measurement of many minutes; see make soak")
-	}
+	onRequest(t, *bigFrontierURLs != 0, "a measurement of many minutes; see make soak")
 	r := &bigRun{t: t, urls: *bigFrontierURLs, done: *bigFrontierDone, hosts: max(*bigFrontierURLs/50, 1)}
 	dir := *bigFrontierDir
 	if dir == "" {

@@ -24,9 +24,7 @@ const bigListMemory = 150 << 20
 // TestBigList lists a large frontier, of a node that crawls and of its data directory, and reads a
 // page back. The figures go to docs/results/lists.md.
 func TestBigList(t *testing.T) {
-	if *bigListURLs == 0 {
-		t.Skip("a measurement of minutes; see the comment")
-	}
+	onRequest(t, *bigListURLs != 0, "a measurement of minutes; see the comment")
 	r := &bigRun{t: t, urls: *bigListURLs * 9 / 10, done: *bigListURLs / 10, hosts: max(*bigListURLs/50, 1)}
 	dir := t.TempDir()
 	r.web = startBigWeb(t, r.hosts, keptPort(t, dir))

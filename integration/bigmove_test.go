@@ -36,9 +36,7 @@ const speedSpan = 30 * time.Second
 // many queued URLs while it crawls, as its web server sees it. The figures go to
 // docs/results/moves.md.
 func TestBigMove(t *testing.T) {
-	if *bigMoveURLs == 0 {
-		t.Skip("a measurement of many minutes; see make soak")
-	}
+	onRequest(t, *bigMoveURLs != 0, "a measurement of many minutes; see make soak")
 	t.Run("hand-over", func(t *testing.T) {
 		newMoveRun(t, "hand-over", *bigMoveURLs, 50).handOver()
 	})

@@ -38,9 +38,7 @@ const (
 // how much more memory they take than as many seeds on few hosts. The crawl is paused, so that
 // nothing else is in the figures, which go to docs/results/seeds.md.
 func TestManySeedHosts(t *testing.T) {
-	if *manySeeds == 0 {
-		t.Skip("a measurement of minutes: see -manyseeds")
-	}
+	onRequest(t, *manySeeds != 0, "a measurement of minutes: see -manyseeds")
 	if *manySeedsSingle {
 		takeSeeds(t, *manySeeds, *manySeeds)
 		return

@@ -320,9 +320,8 @@ func TestContainersQuick(t *testing.T) {
 // needsContainers leaves a long test to the nightly run.
 func needsContainers(t *testing.T) {
 	t.Helper()
-	if !*withContainers {
-		t.Skip("takes minutes: run it with -containers, or with make nightly; TestContainersQuick is its short form")
-	}
+	onRequest(t, *withContainers,
+		"takes minutes: run it with -containers, as make nightly; TestContainersQuick is the short form")
 }
 
 const containersHead = `# Containers

@@ -28,9 +28,7 @@ const (
 // TestCrowdedHost crawls a host with a million queued URLs beside many small ones: each of these is
 // requested as often as its delay allows.
 func TestCrowdedHost(t *testing.T) {
-	if *crowdedURLs == 0 {
-		t.Skip("a measurement of minutes; see .ci/bench")
-	}
+	onRequest(t, *crowdedURLs != 0, "a measurement of minutes; see .ci/bench")
 	hosts := crowdedHosts + 1
 	r := &bigRun{t: t, urls: hosts * crowdedEach, hosts: hosts, crowd: *crowdedURLs}
 	dir := t.TempDir()

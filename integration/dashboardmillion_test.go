@@ -35,9 +35,7 @@ reads for 50 ms and says how far it came; a person who asks to search on waits f
 
 // TestDashboardOfAMillion measures every page of a node with a million URLs, while it crawls.
 func TestDashboardOfAMillion(t *testing.T) {
-	if *dashboardURLs == 0 {
-		t.Skip("a measurement of minutes")
-	}
+	onRequest(t, *dashboardURLs != 0, "a measurement of minutes")
 	fifth := *dashboardURLs / 5
 	r := &bigRun{t: t, urls: 3 * fifth, done: fifth, crowd: fifth, hosts: 1001}
 	dir := t.TempDir()

@@ -155,9 +155,8 @@ func forMinutes(c *simweb.Config) {
 // disk comes back to its size.
 func TestCopiesComeAndGo(t *testing.T) {
 	needsProcesses(t)
-	if testing.Short() || *faultRuns == 0 && os.Getenv("CRAWLNODE_TEST_SEED") == "" {
-		t.Skip("takes minutes: run it with CRAWLNODE_TEST_SEED set, or with make soak")
-	}
+	onRequest(t, *faultRuns != 0 || os.Getenv("CRAWLNODE_TEST_SEED") != "",
+		"takes minutes: run it with CRAWLNODE_TEST_SEED set, or with make soak")
 	r := newMoveRun(t, "come-and-go", 300_000, 50)
 	r.c.nodes[0].start()
 	r.c.nodes[0].ready()

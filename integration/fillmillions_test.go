@@ -43,9 +43,7 @@ const (
 // million it notes what a new URL and a known one cost, bytes on disk and anonymous memory; then it stops, starts again and
 // notes the time to the first answers. SIGTERM or SIGINT ends the filling early: what is left is done, and the row is written.
 func TestFillMillions(t *testing.T) {
-	if *fillMillions == 0 {
-		t.Skip("a measurement; run with -fillmillions 100")
-	}
+	onRequest(t, *fillMillions != 0, "a measurement; run with -fillmillions 100")
 	dir := *fillDir
 	if dir == "" {
 		dir = t.TempDir()

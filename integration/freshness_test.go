@@ -90,9 +90,8 @@ func (c *freshCase) make(t *testing.T, build func(simweb.Config) *simweb.Web) *s
 // would be with equal intervals and with the best intervals for the pages' real rates.
 func TestFreshness(t *testing.T) {
 	needsProcesses(t)
-	if *freshness == "" {
-		t.Skip("takes a quarter of an hour for a case of -freshness; recrawl.TestSimulatedWeb judges the policy")
-	}
+	onRequest(t, *freshness != "",
+		"a quarter of an hour for a case of -freshness; recrawl.TestSimulatedWeb judges the policy")
 	for _, name := range strings.Split(*freshness, ",") {
 		i := slices.IndexFunc(freshnessCases, func(c freshCase) bool { return c.name == name })
 		if i < 0 {

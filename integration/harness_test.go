@@ -22,8 +22,16 @@ import (
 // needsProcesses marks a test of real processes: -short leaves it out.
 func needsProcesses(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real processes; run without -short")
+	onRequest(t, !testing.Short(), "starts real processes; run without -short")
+}
+
+// onRequest marks a test that takes minutes to hours and is run only when it is asked for, by a
+// flag or a variable. why says how, and what the check has instead. .ci/summary does not count such
+// tests among those that were left out.
+func onRequest(t *testing.T, asked bool, why string) {
+	t.Helper()
+	if !asked {
+		t.Skip("on request: " + why)
 	}
 }
 
@@ -110,7 +118,8 @@ func build(path string, flags ...string) (string, error) {
 
 func TestMain(m *testing.M) {
 	if browser := os.Getenv(browserVariable); browser != "" {
-		fmt.Fprintln(os.Stderr, execWithoutNetlink(browser, append([]string{browser}, os.Args[1:]...)))
+		err := execWithoutNetlink(browser, append([]string{browser}, os.Args[1:]...))
+		fmt.Fprintf(os.Stderr, "%s: %v\n", browser, err)
 		os.Exit(1)
 	}
 	code := m.Run()

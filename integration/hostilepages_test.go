@@ -97,9 +97,8 @@ const hostileHosts, plainPages = 6, 120
 // TestHostilePages shows hostile pages to the browsers of two nodes, and kills one of them and its browser's parent with it. Each page has a fate in
 // time; nothing reaches the canary; the web server is asked by the crawler alone, as politely as ever; and nothing is left.
 func TestHostilePages(t *testing.T) {
-	if !*withHostilePages {
-		t.Skip("two browsers are kept busy for minutes: run it with -hostilepages")
-	}
+	onRequest(t, *withHostilePages,
+		"two browsers are kept busy for minutes: run it with -hostilepages")
 	needsBrowser(t)
 	const delay, timeout = 100 * time.Millisecond, 10 * time.Second
 	trap := startCanary(t, "127.72.0.1")

@@ -26,9 +26,8 @@ first 10 % and 25 % of the pages have, in the order in which the web server saw 
 // Important pages of real sites are fetched earlier with weights than in the order of discovery.
 func TestPriority(t *testing.T) {
 	needsProcesses(t)
-	if !*priorityRuns {
-		t.Skip("takes minutes: run it with -priorities; linkrank.TestImportantPagesComeFirst is the simulated form")
-	}
+	onRequest(t, *priorityRuns,
+		"takes minutes: run it with -priorities; linkrank.TestImportantPagesComeFirst is simulated")
 	var all []linkrank.Site
 	for _, s := range readManifest(t) {
 		all = append(all, linkrank.Site{Name: s.Name, Docroot: s.Docroot, Start: s.Start})

@@ -26,9 +26,7 @@ const putStreams, putAhead, putPerHost = 4, 1024, 50
 
 // TestPutManyURLs fills the frontier of a node that fetches nothing through PutURLs: hosts' seeds and their links. All are acknowledged, and known afterwards.
 func TestPutManyURLs(t *testing.T) {
-	if *putMany == 0 {
-		t.Skip("a measurement; run with -putmany 10000000")
-	}
+	onRequest(t, *putMany != 0, "a measurement; run with -putmany 10000000")
 	needsProcesses(t)
 	frontier := fmt.Sprint("127.0.0.1:", freePort(t))
 	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--robots", "ignore", "--store", "none", "--fetch", "off", "--log-level", "warn", "--frontier-addr", frontier)

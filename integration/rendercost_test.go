@@ -36,9 +36,8 @@ type contender struct {
 
 // TestRenderCost compares what a page in the browser costs.
 func TestRenderCost(t *testing.T) {
-	if *renderCost == 0 {
-		t.Skip("minutes of a browser, and crawlee from npm: run it with -rendercost 60, as make rendercost does")
-	}
+	onRequest(t, *renderCost != 0,
+		"minutes of a browser, and crawlee from npm: run it with -rendercost 60, or make rendercost")
 	needsBrowser(t)
 	browser, err := render.Find("")
 	if err != nil {

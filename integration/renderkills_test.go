@@ -64,9 +64,7 @@ func (f *killFigures) unexcused(w *politeWeb) (list []string) {
 // TestRenderKills kills nodes and browsers while pages are shown: nothing is lost, nothing is done twice but for what was in flight, and no
 // process is left.
 func TestRenderKills(t *testing.T) {
-	if *renderKills == 0 {
-		t.Skip("minutes of three browsers: run it with -renderkills 50")
-	}
+	onRequest(t, *renderKills != 0, "minutes of three browsers: run it with -renderkills 50")
 	needsBrowser(t)
 	const delay, pages = 50 * time.Millisecond, 5
 	w := startPoliteWeb(t, 63, *renderKills+3, *renderKills+3, application(pages))

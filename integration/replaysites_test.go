@@ -107,7 +107,8 @@ func (b *tab) look(url string) (s shown) {
 	b.js(`({title: document.title, text: document.body ? document.body.innerText : "",
 		pictures: [...document.images].map(i => [i.naturalWidth, i.naturalHeight]),
 		missing: [...document.images].filter(i => !i.naturalWidth).map(i => [i.currentSrc || i.outerHTML,
-			i.complete ? "complete" : "not complete", i.loading, ...performance.getEntriesByName(i.currentSrc)
+			i.complete ? "complete" : "not complete", i.loading,
+			...performance.getEntriesByName(i.currentSrc)
 				.map(e => "status " + e.responseStatus + " after " + e.duration + " ms")].join(" "))})`, &s)
 	s.complaints = b.reported()
 	return s

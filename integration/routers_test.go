@@ -86,9 +86,8 @@ func (r *router) times(path string) int {
 // TestRouters crawls two applications that are one file each: one shows its pages by the fragment, the other by the path, and lists half
 // of them only to who scrolls. Every page is found, shown and archived once, with its own text.
 func TestRouters(t *testing.T) {
-	if !*withRouters {
-		t.Skip("a browser and a quiet machine are needed, on a busy one it takes minutes: run it with -routers, as make nightly does")
-	}
+	onRequest(t, *withRouters,
+		"needs a browser and a quiet machine: run it with -routers, as make nightly does")
 	needsBrowser(t)
 	t.Parallel()
 	byHash, byPath := startRouter(t, hashRouter), startRouter(t, historyRouter)

@@ -311,9 +311,7 @@ func besieged(t *testing.T) {
 func longBesieged(t *testing.T) {
 	t.Helper()
 	needsProcesses(t)
-	if *hostileRuns == 0 {
-		t.Skip("takes minutes: run it with -hostile 1, as make nightly does")
-	}
+	onRequest(t, *hostileRuns != 0, "takes minutes: run it with -hostile 1, as make nightly does")
 }
 
 // TestSharesNames is F38: a page links to 20,000 names of one domain whose server answers

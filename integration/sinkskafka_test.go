@@ -11,9 +11,7 @@ import (
 
 // TestKafkaSinkUnderKills is TestSinksUnderKills with Kafka's protocol, for as many restarts as -sinkrestarts says.
 func TestKafkaSinkUnderKills(t *testing.T) {
-	if *sinkRestarts < 2 {
-		t.Skip("a long run; run with -sinkrestarts 20")
-	}
+	onRequest(t, *sinkRestarts >= 2, "a long run; run with -sinkrestarts 20")
 	needsProcesses(t)
 	b := &broker{t: t, dir: t.TempDir(), port: freePort(t)}
 	b.start()

@@ -29,9 +29,7 @@ const (
 // TestSmallMemory lets a node with --memory 128MiB crawl a large frontier within 256 MiB, page
 // cache included: it is not killed and does not stop fetching.
 func TestSmallMemory(t *testing.T) {
-	if *smallMemoryURLs == 0 {
-		t.Skip("a measurement of minutes that needs root; see .ci/bench")
-	}
+	onRequest(t, *smallMemoryURLs != 0, "a measurement of minutes that needs root; see .ci/bench")
 	group := newMemoryGroup(t, smallMemoryLimit)
 	r := &bigRun{t: t, urls: *smallMemoryURLs, hosts: max(*smallMemoryURLs/50, 1)}
 	dir := t.TempDir()

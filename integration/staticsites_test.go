@@ -42,9 +42,8 @@ type staticCrawl struct {
 // TestStaticSites crawls more than 1,000 pages of real documentation, which need no browser: --render auto shows one in a hundred
 // at most to it, and finds the same pages as off does.
 func TestStaticSites(t *testing.T) {
-	if !*withStatic {
-		t.Skip("four crawls of real sites take minutes: run it with -static, as make nightly does")
-	}
+	onRequest(t, *withStatic,
+		"four crawls of real sites take minutes: run it with -static, as make nightly does")
 	needsBrowser(t)
 	var more []site
 	for _, site := range scriptedSites {

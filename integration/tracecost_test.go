@@ -14,9 +14,8 @@ var traceTurns = flag.Int("traceturns", 0, "run TestTraceCost with so many pairs
 
 // TestTraceCost crawls by turns with traces, at the default sample and to a collector that takes them, and without: the ratio is that of the CPU a page without them by that with them.
 func TestTraceCost(t *testing.T) {
-	if *traceTurns == 0 {
-		t.Skip("takes minutes, and processors of its own; run with -traceturns 7")
-	}
+	onRequest(t, *traceTurns != 0,
+		"takes minutes, and processors of its own; run with -traceturns 7")
 	needsProcesses(t)
 	spans := collectSpans(t)
 	traced := filepath.Join(t.TempDir(), "traced")

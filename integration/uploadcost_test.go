@@ -28,9 +28,7 @@ verified. Processor time is that of the node, less what it needs at rest; the st
 
 // TestUploadCost measures what copying costs.
 func TestUploadCost(t *testing.T) {
-	if *uploadCost == 0 {
-		t.Skip("takes a minute and some GiB; run with -uploadcost 32")
-	}
+	onRequest(t, *uploadCost != 0, "takes a minute and some GiB; run with -uploadcost 32")
 	needsProcesses(t)
 	store := s3test.New(t.Cleanup)
 	c := newCluster(t)

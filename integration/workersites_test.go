@@ -21,9 +21,7 @@ var workerSites = flag.Bool("workersites", false, "TestWorkersCrawlRealSites: cr
 // worker with a leased URL is killed, and the node that holds the largest site. By the web server's log each page was asked for once, but for what the killed worker
 // had, and no host by two at a time or too soon.
 func TestWorkersCrawlRealSites(t *testing.T) {
-	if !*workerSites {
-		t.Skip("takes minutes; run with -workersites")
-	}
+	onRequest(t, *workerSites, "takes minutes; run with -workersites")
 	needsProcesses(t)
 	const delay, lease = 50 * time.Millisecond, 90 * time.Second
 	s, seeds, want := sitesForWorkers(t)

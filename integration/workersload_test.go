@@ -73,9 +73,7 @@ func loadHost(i int) string { return fmt.Sprintf("127.%d.%d.%d", 1+i>>16, i>>8&2
 
 // underLoad has clients ask a node for a while, and tells what the node needed.
 func underLoad(t *testing.T, what string, ask func(ctx context.Context, n *node, frontier string, h *handedOut)) {
-	if *workersLoad == 0 {
-		t.Skip("a measurement; run with -workersload 30s")
-	}
+	onRequest(t, *workersLoad != 0, "a measurement; run with -workersload 30s")
 	needsProcesses(t)
 	frontier, profiles := fmt.Sprint("127.0.0.1:", freePort(t)), fmt.Sprint("127.0.0.1:", freePort(t))
 	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0", "--robots", "ignore", "--store", "none", "--fetch", "off", "--log-level", "warn",

@@ -72,6 +72,7 @@ func TestAcceptsGzip(t *testing.T) {
 	}
 }
 
+//race:meets
 func TestDNSOverTheWire(t *testing.T) {
 	t.Parallel()
 	w := newWeb(t, Config{Hosts: 4, Addrs: 2, DeadHosts: 1})

@@ -1,3 +1,5 @@
+//race:marked
+
 package simweb
 
 import (
@@ -269,6 +271,7 @@ func TestConfigErrorsAreAllNamed(t *testing.T) {
 	}
 }
 
+//race:meets
 func TestServerServesAndEnds(t *testing.T) {
 	t.Parallel()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}

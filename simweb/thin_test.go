@@ -64,6 +64,8 @@ func TestThinWebHasOneWayToEachPage(t *testing.T) {
 
 // Each door has its own name server and addresses, and each request says
 // through which it came.
+//
+//race:meets
 func TestDoorsTellClientsApart(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -1,3 +1,5 @@
+//race:none
+
 package codes
 
 import (

@@ -14,6 +14,8 @@ import (
 
 // TestCloseOnAFailingDisk: a store whose tables cannot be written is left alone in time, with
 // an error. Nobody opens it beside what is left of it, and it is as a kill leaves it.
+//
+//race:meets
 func TestCloseOnAFailingDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -104,6 +104,8 @@ func TestReserve(t *testing.T) {
 
 // TestFrozenMemory: nothing comes to an end while the disk is frozen, and its crash
 // frees who waits.
+//
+//race:meets
 func TestFrozenMemory(t *testing.T) {
 	t.Parallel()
 	for _, end := range []func(*Memory) error{

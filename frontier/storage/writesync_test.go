@@ -12,6 +12,8 @@ import (
 
 // TestWriteDuringSync checks that a Write goes on while the disk is busy with a
 // Sync.
+//
+//race:meets
 func TestWriteDuringSync(t *testing.T) {
 	t.Parallel()
 	kv, reopen := storagetest.OpenBadger(t)

@@ -1,3 +1,5 @@
+//race:none
+
 package linkrank
 
 import (
@@ -197,7 +199,7 @@ func TestImportantPagesComeFirst(t *testing.T) {
 // TestMeasuredOrders compares the orders, on 100,000 pages with -results.
 func TestMeasuredOrders(t *testing.T) {
 	if !*results {
-		t.Skip("-results was not given: TestLiveMeasureFollowsPageRank is the small form")
+		t.Skip("on request: -results was not given; TestLiveMeasureFollowsPageRank is the small form")
 	}
 	var out strings.Builder
 	for _, c := range []struct {
@@ -293,7 +295,7 @@ func appendResults(t *testing.T, title, text string) {
 // TestRankCosts measures crawlnode graph rank on drawn graphs, with -results.
 func TestRankCosts(t *testing.T) {
 	if !*results || *binary == "" {
-		t.Skip("-results and -binary were not given")
+		t.Skip("on request: -results and -binary were not given")
 	}
 	out := "\n`crawlnode graph rank` of one list of links (gzip), all iterations to a change below 1e-9.\n\n" +
 		"| pages | links in the file | distinct | iterations | CPU s | elapsed s | RSS at most, MiB |\n|---|---|---|---|---|---|---|\n"

@@ -1,3 +1,5 @@
+//race:marked
+
 package index
 
 import (
@@ -115,6 +117,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+//race:meets
 func TestManyBatchesAreOneIndex(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)

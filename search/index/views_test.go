@@ -12,6 +12,8 @@ import (
 
 // TestViews: an answer of some partitions is what the answer of all has of them, in its order, though most documents end before their
 // cards are read, and more sets of partitions are asked for than are remembered.
+//
+//race:meets
 func TestViews(t *testing.T) {
 	t.Parallel()
 	x := open(t, t.TempDir())
