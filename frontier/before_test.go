@@ -145,7 +145,7 @@ func TestVotesGoOnBeforeCommit(t *testing.T) {
 	var added sync.WaitGroup
 	for n := range 50 {
 		added.Go(func() { _, _ = f.Add(ctx, []crawl.Routed{link(fmt.Sprintf("http://h1.p1.test/%d", n))}) })
-		limited, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		limited, stop := context.WithTimeout(t.Context(), time.Minute) // patience: nothing frees the additions
 		if err := f.PutSets(limited, []layout.SetRecord{{Partition: 1, Epoch: crawl.Epoch(n + 1), Version: 1, Members: []crawl.NodeID{"n2"}}}); err != nil {
 			t.Errorf("vote %d beside additions that wait: %v", n, err)
 		}

@@ -98,7 +98,7 @@ func TestWorkersUnderKills(t *testing.T) {
 			if w.err != nil {
 				t.Errorf("%s: %v", w.cmd.Args, w.err)
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(slack(time.Minute)):
 			t.Errorf("%s has not ended with the crawl", w.cmd.Args)
 		}
 	}

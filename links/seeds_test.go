@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"crawlnode/crawl"
@@ -112,13 +113,21 @@ func TestSeedsInOrder(t *testing.T) {
 // TestSeedsOfASilentReplica are retried until the time is up, and then nothing is acknowledged.
 func TestSeedsOfASilentReplica(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, seedsOfASilentReplica)
+}
+
+func seedsOfASilentReplica(t *testing.T) {
 	late := linkTo(t, "http://late.test/").Partition
 	a := &around{held: map[crawl.Partition]bool{late: true}, late: map[crawl.Partition]bool{late: true}}
 	var s *Seeder
 	s = NewSeeder(a.router(), starting{a, nil, func() int64 { return s.Active() }}, func(crawl.SeedReport) { t.Error("they were reported as stored") })
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if r, err := s.Add(ctx, []crawl.Seed{{URL: "http://late.test/"}}); !errors.Is(err, ErrBusy) || r.Accepted != 0 || len(a.stored) < 2 {
+	r, err := s.Add(ctx, []crawl.Seed{{URL: "http://late.test/"}})
+	if !errors.Is(err, ErrBusy) || r.Accepted != 0 || len(a.stored) < 2 {
 		t.Errorf("%+v, %v, stored %d times", r, err, len(a.stored))
+	}
+	if ctx.Err() == nil {
+		t.Error("it gave up before the time was up")
 	}
 }
