@@ -217,6 +217,54 @@ func TestSeedsRemove(t *testing.T) {
 	run(t, "", "seeds", "add", "http://a/", "--addr", addr).want(t, command.ExitOK, "seeds: 1 accepted", at)
 }
 
+// scopedNode is a fake node with these settings.
+type scopedNode struct {
+	fakeNode
+	settings crawl.SettingsReport
+}
+
+func (n scopedNode) CrawlConfig(context.Context) (crawl.CrawlReport, error) {
+	return crawl.CrawlReport{Settings: n.settings}, nil
+}
+
+// TestSeedsRemoveTooLate: when a removal comes too late, the scope keeps the site of the page, and
+// the command that leaves it out keeps what the crawl excludes already.
+func TestSeedsRemoveTooLate(t *testing.T) {
+	t.Parallel()
+	const late, flight, gone = "http://done/", "http://in_flight/", "http://removed/"
+	for _, tc := range []struct {
+		scope   string
+		exclude []string
+		urls    string
+		want    string // of the command; "": none is named
+	}{
+		{"host", nil, late, "'exclude=http://done/*'"},
+		{"domain", []string{"regex:/cal/'", "*.zip"}, late + " " + late + " " + flight + " " + gone,
+			`'exclude=regex:/cal/'\''' 'exclude=*.zip' 'exclude=http://done/*' ` +
+				`'exclude=http://in_flight/*'`},
+		{"host", []string{"http://done/*"}, late, ""},
+		{"page", nil, late, ""},
+		{"host", nil, gone, ""},
+	} {
+		node := scopedNode{settings: crawl.SettingsReport{Scope: tc.scope, Exclude: tc.exclude,
+			Assets: crawl.AssetsOff}}
+		server := httptest.NewServer(api.New(node, api.Options{}))
+		t.Cleanup(server.Close)
+		addr := server.Listener.Addr().String()
+		r := run(t, "", append([]string{"seeds", "remove", "--addr", addr},
+			strings.Fields(tc.urls)...)...)
+		if tc.want == "" {
+			if strings.Contains(r.out, "crawl-config") {
+				t.Errorf("%+v: %s", tc, r.out)
+			}
+			continue
+		}
+		r.want(t, command.ExitOK, "keeps its site in the scope ("+tc.scope+")", "")
+		r.want(t, command.ExitOK,
+			"to leave the site out: crawlnode crawl-config set "+tc.want+" --addr "+addr+"\n", "")
+	}
+}
+
 func fakeAddr(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(api.New(fakeNode{}, api.Options{}))

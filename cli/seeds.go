@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"time"
 
 	"crawlnode/api/client"
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/cli/seedlist"
+	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
 )
@@ -109,7 +112,8 @@ func (*seedsRemoveVerb) Help() string {
 	) + `
 
 Any queued URL can be removed, whether it was a seed or a link. What is fetched
-already, or is being fetched, stays. A removed URL is not queued again by links;
+already, or is being fetched, stays, and the scope keeps its site: the answer names
+the command that leaves the site out. A removed URL is not queued again by links;
 seeds add brings it back.`
 }
 
@@ -145,10 +149,48 @@ func (v *seedsRemoveVerb) Run(ctx context.Context, env *Env) int {
 	where(ctx, env, c)
 	fmt.Fprintf(env.Stdout, "seeds: %d removed, %d in flight, %d done, %d unknown, %d invalid\n",
 		report.Removed, report.InFlight, report.Done, report.Unknown, len(report.Invalid))
+	v.sayWhatStays(ctx, env, c, report.URLs)
 	if len(report.Invalid) > 0 && len(report.URLs) == 0 {
 		return command.ExitUsage
 	}
 	return command.ExitOK
+}
+
+// sayWhatStays says how to leave out the sites of URLs that the removal came too late for: a seed
+// that was fetched has brought its site into the scope, which keeps it. The command has the
+// excludes that the crawl has, because what it sets replaces them.
+func (v *seedsRemoveVerb) sayWhatStays(
+	ctx context.Context, env *Env, c *client.Client, removals []crawl.Removal,
+) {
+	var sites []string
+	for _, r := range removals {
+		u, err := url.Parse(r.URL)
+		if err != nil || r.State != crawl.RemovalTooLate && r.State != crawl.RemovalInFlight {
+			continue
+		}
+		if site := u.Scheme + "://" + u.Host + "/*"; !slices.Contains(sites, site) {
+			sites = append(sites, site)
+		}
+	}
+	if len(sites) == 0 {
+		return
+	}
+	r, err := c.CrawlConfig(ctx)
+	if err != nil { // it is no part of the result
+		return
+	}
+	excludes := r.Settings.Exclude
+	left := slices.DeleteFunc(sites, func(s string) bool { return slices.Contains(excludes, s) })
+	if len(left) == 0 || r.Settings.Scope == "page" { // links of that page are not followed
+		return
+	}
+	command := "crawlnode crawl-config set"
+	for _, e := range slices.Concat(excludes, left) {
+		command += " " + config.InShell("exclude="+e)
+	}
+	fmt.Fprintf(env.Stdout, "what was fetched keeps its site in the scope (%s), and the crawl goes on there;"+
+		" to leave the site out: %s\n", plaintext.Escape(r.Settings.Scope),
+		plaintext.Escape(command+v.SameNode(env)))
 }
 
 // seedsVerbs are the verbs about seeds.

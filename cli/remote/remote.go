@@ -54,6 +54,22 @@ func (f *Flags) Address(env *command.Env) string {
 	return addr
 }
 
+// SameNode are the flags with which another command in the same shell asks the same node: what
+// the environment says holds there too.
+func (f *Flags) SameNode(env *command.Env) string {
+	var flags string
+	if f.Addr != "" {
+		flags += " --addr " + config.InShell(f.Address(env))
+	}
+	if f.ClusterKeyFile != "" {
+		flags += " --cluster-key-file " + config.InShell(f.ClusterKeyFile)
+	}
+	if f.TokenFile != "" {
+		flags += " --token-file " + config.InShell(f.TokenFile)
+	}
+	return flags
+}
+
 // access reads the key, or the token that stands in for it. What was typed wins over
 // the environment, and there a token, which may do less.
 func (f *Flags) access(env *command.Env, keyFile string) (keyfile.Access, error) {
