@@ -64,7 +64,7 @@ var momentSentences = map[string][]string{
 	"06-paused-just-now":         {"crawl paused: the crawl was paused", "! bottleneck"},
 	"07-paused":                  {"crawl paused: the crawl was paused", "0.0/s now"},
 	"08-resumed":                 {"crawl running: the crawl runs", "bottleneck politeness: 8 hosts"},
-	"09-restarted":               {"0.0/s now, 0.0/s last minute, 7.5/s average, 7.5/s peak", "bottleneck dns: 6 host names"},
+	"09-restarted":               {"0.0/s now, 0.0/s last minute, 7.5/s average", "! peak", "bottleneck dns: 6 host names"},
 	"10-after-the-restart":       {"7.7/s average", "bottleneck politeness: 8 hosts"},
 	"11-no-delay":                {"finished: the crawl has ended: frontier_exhausted", "0.0/s now", "! bottleneck"},
 	"12-limit-of-pages":          {"finished: the crawl has ended", "0.0/s now"},

@@ -24,6 +24,9 @@ type rate struct {
 	low   int // samples below last
 }
 
+// restart forgets the samples so far: what comes is not averaged with them.
+func (r *rate) restart() { r.n = 0 }
+
 func (r *rate) sample(total int64, at time.Time) {
 	if !r.at.IsZero() {
 		i := r.n % rateSpan
@@ -54,22 +57,26 @@ func (r *rate) over(k int) float64 {
 	return float64(sum) / span.Seconds()
 }
 
-// speed remembers a speed that is known at each sample: its mean over the last minute, and its
-// peak.
+// speed remembers a speed that is known at each sample: its mean over that part of the last minute
+// in which the crawl ran, and its peak.
 type speed struct {
 	ring  [rateSpan]float64
-	times [rateSpan]time.Duration
+	times [rateSpan]time.Duration // 0 where the crawl did not run
 	n     int
 	at    time.Time
 	peak  float64
 }
 
-// sample adds the speed now. average is that of the whole crawl, which was reached at some time:
-// so it is no more than the peak, although this process may not have run then.
-func (s *speed) sample(now, average float64, at time.Time) {
+// sample adds the speed now; runs says that the crawl has run since the sample before. average is
+// that of the whole crawl, which was reached at some time: so it is no more than the peak,
+// although this process may not have run then.
+func (s *speed) sample(now, average float64, runs bool, at time.Time) {
 	if !s.at.IsZero() {
 		i := s.n % rateSpan
-		s.ring[i], s.times[i] = now, at.Sub(s.at)
+		s.ring[i], s.times[i] = now, 0
+		if runs {
+			s.times[i] = at.Sub(s.at)
+		}
 		s.n++
 	}
 	s.at, s.peak = at, max(s.peak, now, average)
@@ -95,6 +102,7 @@ func (s *speed) read() crawl.Rate {
 type Meter struct {
 	mu                 sync.Mutex // guards the rest
 	pages, bytes       rate       // of this node's own fetches
+	ownPages, ownBytes speed      // the same, without the time in which the crawl did not run
 	allPages, allBytes speed      // of all members: the sum of what each says of itself
 	moved              rate       // bytes of partitions sent and received
 	written, records   rate       // bytes and captures written to this node's archive
@@ -102,6 +110,7 @@ type Meter struct {
 	busyTicks          rate       // of all processors, by all processes
 	allTicks           rate
 	diskWait           rate // microseconds in which acknowledgements waited for the disk
+	runs               bool // whether the crawl ran at the last sample
 }
 
 // Totals are the input of a Meter. The speed of the cluster is the sum of its members' own, and not
@@ -109,6 +118,7 @@ type Meter struct {
 type Totals struct {
 	Pages, Bytes, Moved, Written, Records int64
 	CPU, BusyTicks, AllTicks, DiskWait    int64
+	Runs                                  bool   // the crawl: it has begun, and is not paused
 	Others                                Speeds // of the other members
 	Average                               Speeds // of the whole crawl since it began
 }
@@ -116,14 +126,23 @@ type Totals struct {
 // Speeds are pages and bytes per second.
 type Speeds struct{ Pages, Bytes float64 }
 
-// Sample adds the totals of one moment, once a second.
+// Sample adds the totals of one moment, once a second. Time in which the crawl did not run is not
+// counted: neither before its first seed, nor while it was paused.
 func (m *Meter) Sample(at time.Time, t Totals) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if t.Runs && !m.runs {
+		m.pages.restart()
+		m.bytes.restart()
+	}
+	ran := t.Runs || m.runs // in the second before its end, too
+	m.runs = t.Runs
 	m.pages.sample(t.Pages, at)
 	m.bytes.sample(t.Bytes, at)
-	m.allPages.sample(m.pages.over(rateNow)+t.Others.Pages, t.Average.Pages, at)
-	m.allBytes.sample(m.bytes.over(rateNow)+t.Others.Bytes, t.Average.Bytes, at)
+	m.ownPages.sample(m.pages.over(rateNow), 0, ran, at)
+	m.ownBytes.sample(m.bytes.over(rateNow), 0, ran, at)
+	m.allPages.sample(m.pages.over(rateNow)+t.Others.Pages, t.Average.Pages, ran, at)
+	m.allBytes.sample(m.bytes.over(rateNow)+t.Others.Bytes, t.Average.Bytes, ran, at)
 	m.moved.sample(t.Moved, at)
 	m.written.sample(t.Written, at)
 	m.records.sample(t.Records, at)
@@ -163,9 +182,7 @@ func (m *Meter) Own() (pages, bytes, moved float64) {
 func (m *Meter) Alone() Rates {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return Rates{
-		Pages: crawl.Rate{Now: m.pages.over(rateNow), Avg1m: m.pages.over(rateSpan)},
-		Bytes: crawl.Rate{Now: m.bytes.over(rateNow), Avg1m: m.bytes.over(rateSpan)}}
+	return Rates{Pages: m.ownPages.read(), Bytes: m.ownBytes.read()}
 }
 
 // Cluster is the speeds of all members together.

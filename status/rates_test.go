@@ -58,8 +58,9 @@ func TestRate(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	var m Meter
-	m.Sample(noon, Totals{})
-	m.Sample(noon.Add(time.Second), Totals{Pages: 1, Bytes: 2, Others: Speeds{2, 3}, Moved: 5, Written: 6, Records: 7})
+	m.Sample(noon, Totals{Runs: true})
+	m.Sample(noon.Add(time.Second), Totals{Pages: 1, Bytes: 2, Runs: true, Others: Speeds{2, 3},
+		Moved: 5, Written: 6, Records: 7})
 	if written, records := m.Archive(); written != 6 || records != 7 {
 		t.Errorf("the archive grows by %v bytes and %v records", written, records)
 	}
@@ -67,7 +68,8 @@ func TestRate(t *testing.T) {
 	if c := m.Cluster(); pages != 1 || bytes != 2 || moved != 5 || c.Pages.Now != 3 || c.Bytes.Now != 5 {
 		t.Errorf("%v %v %v %+v", pages, bytes, moved, c)
 	}
-	if a := m.Alone(); a.Pages != (crawl.Rate{Now: 1, Avg1m: 1}) || a.Bytes != (crawl.Rate{Now: 2, Avg1m: 2}) {
+	if a := m.Alone(); a.Pages != (crawl.Rate{Now: 1, Avg1m: 1, Peak: 1}) ||
+		a.Bytes != (crawl.Rate{Now: 2, Avg1m: 2, Peak: 2}) {
 		t.Errorf("this node alone: %+v", a)
 	}
 }
@@ -80,7 +82,8 @@ func TestClusterSpeed(t *testing.T) {
 	at, own := noon, int64(400) // pages of before the first sample
 	step := func(pages int64, others, average float64) crawl.Rate {
 		own += pages
-		m.Sample(at, Totals{Pages: own, Bytes: 1000 * own, Others: Speeds{others, 1000 * others},
+		m.Sample(at, Totals{Pages: own, Bytes: 1000 * own, Runs: true,
+			Others:  Speeds{others, 1000 * others},
 			Average: Speeds{average, 1000 * average}})
 		at = at.Add(time.Second)
 		return m.Cluster().Pages
@@ -112,12 +115,59 @@ func TestClusterSpeed(t *testing.T) {
 	}
 }
 
+// TestMinuteOfTheCrawl: the mean of the last minute is over the time in which the crawl ran. A
+// minute of waiting for the first seed, and a pause, are none of it; what was before the minute is
+// forgotten.
+func TestMinuteOfTheCrawl(t *testing.T) {
+	t.Parallel()
+	var m Meter
+	at, pages := noon, int64(0)
+	run := func(seconds int, each int64, runs bool) {
+		for range seconds {
+			pages += each
+			at = at.Add(time.Second)
+			m.Sample(at, Totals{Pages: pages, Bytes: 10 * pages, Runs: runs,
+				Others: Speeds{2 * float64(each), 20 * float64(each)}})
+		}
+	}
+	says := func(when string, now, minute float64) {
+		t.Helper()
+		for what, r := range map[string]Rates{"cluster": m.Cluster(), "node": m.Alone()} {
+			k := 3.0
+			if what == "node" {
+				k = 1
+			}
+			if r.Pages.Now != k*now || r.Pages.Avg1m != k*minute ||
+				r.Bytes.Now != 10*k*now || r.Bytes.Avg1m != 10*k*minute {
+				t.Errorf("%s, the %s: %+v; want %v and %v pages", when, what, r, k*now, k*minute)
+			}
+		}
+	}
+	run(90, 0, false)
+	says("idle", 0, 0)
+	run(3, 50, true)
+	says("in its first seconds", 50, 50)
+	run(23, 50, true)
+	says("after 26 seconds", 50, 50)
+	run(1, 50, false) // the last pages are under way when the crawl is paused
+	run(9, 0, false)
+	says("paused", 0, 50)
+	run(9, 20, true)
+	says("going on", 20, 42.5) // 27 seconds and 9
+	run(60, 20, true)
+	says("after a minute", 20, 20)
+	run(61, 0, false)
+	says("a minute after its end", 0, 0)
+	run(5, 30, true)
+	says("started again", 30, 30)
+}
+
 // TestPeakAfterARestart: a process that has just started has seen less than the crawl has reached.
 func TestPeakAfterARestart(t *testing.T) {
 	t.Parallel()
 	var m Meter
 	for i := range int64(8) { // slower from second to second, as the crawl's average
-		m.Sample(noon.Add(time.Duration(i)*time.Second), Totals{Pages: 1000 + 6*i,
+		m.Sample(noon.Add(time.Duration(i)*time.Second), Totals{Runs: true, Pages: 1000 + 6*i,
 			Average: Speeds{44.5 - float64(i), 44_500}})
 	}
 	if c := m.Cluster(); c.Pages.Now != 6 || c.Pages.Peak != 44.5 || c.Bytes.Peak != 44_500 {

@@ -184,10 +184,16 @@ func crawlText(c *crawl.CrawlStatus) string {
 	return text + ", " + seconds(&c.RunningSeconds)
 }
 
-// pagesText is the speed of the crawl in one line.
+// pagesText is the speed of the crawl in one line. Nodes forget the peak when they stop: one that
+// is no higher than the average was not seen, and is left out.
 func pagesText(t *crawl.ThroughputStatus) string {
 	p := &t.PagesPerSecond
-	return fmt.Sprintf("%s; %.1f/s now, %.1f/s last minute, %.1f/s average, %.1f/s peak", Count(t.PagesTotal), p.Now, p.Avg1m, p.Avg, p.Peak)
+	text := fmt.Sprintf("%s; %.1f/s now, %.1f/s last minute, %.1f/s average",
+		Count(t.PagesTotal), p.Now, p.Avg1m, p.Avg)
+	if p.Peak > p.Avg {
+		text += fmt.Sprintf(", %.1f/s peak", p.Peak)
+	}
+	return text
 }
 
 // row writes one labelled line.

@@ -80,8 +80,9 @@ func (r *Reporter) SampleTotals() {
 		moved = moves.BytesMoved()
 	}
 	cpu, busy, everybody := r.Processors()
-	running := r.Documents.Current().Doc.RunningFor(now)
+	doc := r.Documents.Current().Doc
 	r.meter.Sample(now, status.Totals{Pages: fetched.Pages, Bytes: fetched.Bytes, Moved: moved,
-		Written: w.Written, Records: w.Records, Others: others, Average: status.AverageOf(&all, running),
+		Written: w.Written, Records: w.Records,
+		Others: others, Average: status.AverageOf(&all, doc.RunningFor(now)), Runs: doc.RunSince != nil,
 		CPU: cpu, BusyTicks: busy, AllTicks: everybody, DiskWait: r.Front.Waited().Microseconds()})
 }
