@@ -116,7 +116,7 @@ func TestExplainTexts(t *testing.T) {
 			"partition   7, owned by n1, held by n2\\x1b\n", "admitted: scope host: on a seed's host (at depth 2)", "allowed: Allow: /x",
 			"answered 200 at 2026-03-01T12:00:00Z", "f.warc.gz on n3, offset 42, 9 bytes", `reason      \x1b[2J`, "1 failed attempts",
 			"visits      2026-03-01T12:00:00Z: 304, 12 ms, unchanged\n", "            2026-03-01T12:00:00Z: 200, changed\n", "            2026-03-01T12:00:00Z: no answer\n",
-			"next visit  2026-03-01T13:00:00Z", "changes     about every 3d", "found on    http://a.test/\\x1b", "links       1234 to it, 2 on it, importance 1.5, rank 0.750", "rendering   rendered: its root is empty; 1234 ms, 5 requests"}},
+			"next visit  2026-03-01T13:00:00Z", "changes     about every 3d", "found first on http://a.test/\\x1b", "links       1234 to it, 2 on it, importance 1.5, rank 0.750", "rendering   rendered: its root is empty; 1234 ms, 5 requests"}},
 		"no URL":                {func(b *bytes.Buffer) error { return plaintext.WriteURL(b, refused) }, []string{"mailto:x (no URL to crawl)", "refused, scheme: not an http or https URL\n"}},
 		"a holder that is away": {func(b *bytes.Buffer) error { return plaintext.WriteURL(b, lost) }, []string{"held by nobody who is known", "not known: n2 is away"}},
 		"the scope alone":       {func(b *bytes.Buffer) error { return plaintext.WriteScope(b, full) }, []string{"http://a.test/x", "admitted: "}},

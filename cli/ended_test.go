@@ -114,7 +114,7 @@ func TestAnswersOfAnEndedCrawl(t *testing.T) {
 	t.Parallel()
 	site, version := changingSite(t)
 	dir := filepath.Join(t.TempDir(), "data")
-	crawlInto(t, dir, site+"/", "--index", "on").want(t, command.ExitOK, "broken link: "+site+"/lost (404 Not Found) linked from "+site+"/page\n", "")
+	crawlInto(t, dir, site+"/", "--index", "on").want(t, command.ExitOK, "broken link: "+site+"/lost (404 Not Found) found first on "+site+"/page\n", "")
 	version.Add(1)
 	crawlInto(t, dir, site+"/", site+"/page", site+"/same", "--again", "--index", "on")
 	before := contentsOf(t, dir)
@@ -130,7 +130,7 @@ func TestAnswersOfAnEndedCrawl(t *testing.T) {
 		{[]string{"status", "--check", "ready"}, command.ExitError, "", "no node runs"},
 		{[]string{"status", "--watch"}, command.ExitUsage, "", "no node runs"},
 		{[]string{"nodes", "list"}, command.ExitOK, "stopped", ""},
-		{[]string{"urls", "why", site + "/lost"}, command.ExitOK, "found on    " + site + "/page", ""},
+		{[]string{"urls", "why", site + "/lost"}, command.ExitOK, "found first on " + site + "/page", ""},
 		{[]string{"urls", "why", site + "/secret"}, command.ExitOK, "robots.txt", ""},
 		{[]string{"urls", "why", site + "/never"}, command.ExitOK, "it was not found yet", ""},
 		{[]string{"urls", "why", "mailto:a@b"}, command.ExitOK, "not a URL to crawl", ""},
@@ -145,7 +145,7 @@ func TestAnswersOfAnEndedCrawl(t *testing.T) {
 		{[]string{"urls", "list", "--changed"}, command.ExitOK, site + "/page\n", ""},
 		{[]string{"urls", "list", "--changed", "--since", "1h"}, command.ExitOK, site + "/page\n", ""},
 		{[]string{"urls", "list", "--changed", "--since", "2999-01-01"}, command.ExitOK, "", ""},
-		{[]string{"urls", "list", "--state", "failed", "--referrer"}, command.ExitOK, site + "/lost " + site + "/page\n", ""},
+		{[]string{"urls", "list", "--state", "broken", "--referrer"}, command.ExitOK, site + "/lost " + site + "/page\n", ""},
 		{[]string{"urls", "list", "--match", "regex:("}, command.ExitUsage, "", "missing closing"},
 	} {
 		ask(tc.args...).want(t, tc.code, tc.out, tc.err)
@@ -163,7 +163,7 @@ func TestAnswersOfAnEndedCrawl(t *testing.T) {
 	}
 	whole := crawlInto(t, filepath.Join(t.TempDir(), "once"), site+"/")
 	if strings.Count(whole.out, "broken link: ") != 2 || !strings.Contains(whole.out, "2 broken links; ") ||
-		!strings.Contains(whole.out, " urls list --state failed --referrer --data-dir ") {
+		!strings.Contains(whole.out, " urls list --state broken --referrer --data-dir ") {
 		t.Errorf("the end of a crawl: %s", whole.out)
 	}
 	if after := contentsOf(t, dir); !maps.Equal(before, after) {
@@ -217,4 +217,35 @@ func contentsOf(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// TestAllPagesOfABrokenLink: with a list of links the report of a crawl names the pages that have
+// a broken link, and says of how many more it has read.
+func TestAllPagesOfABrokenLink(t *testing.T) {
+	t.Parallel()
+	pages := map[string]string{"/": "<a href=/gone>g</a>"}
+	for n := range 7 {
+		pages["/"] += fmt.Sprintf("<a href=/p%d>p</a>", n)
+		pages[fmt.Sprintf("/p%d", n)] = fmt.Sprintf("<title>%d</title><a href=/gone>g</a>", n)
+	}
+	pages["/p6"] += "<a href=/lost>l</a><a href=/lost#again>l</a>"
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, ok := pages[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = strings.NewReader(page).WriteTo(w)
+	}))
+	t.Cleanup(web.Close)
+	u, dir := web.URL, filepath.Join(t.TempDir(), "data")
+	r := crawlInto(t, dir, u+"/", "--derive", "links")
+	r.want(t, command.ExitOK, "broken link: "+u+"/gone (404 Not Found) linked from "+u+"/, "+
+		u+"/p0, "+u+"/p1, "+u+"/p2, "+u+"/p3 and 3 more\n", "")
+	r.want(t, command.ExitOK, "broken link: "+u+"/lost (404 Not Found) linked from "+u+"/p6\n", "")
+	r = run(t, "", "urls", "list", "--state", "failed", "--referrer", "--data-dir", dir)
+	if r.code != command.ExitOK || r.out != "" {
+		t.Errorf("nothing was given up, and a column selects nothing: %+v", r)
+	}
 }

@@ -96,13 +96,13 @@ func TestURLsListOfFolder(t *testing.T) {
 	list("--status", "4xx", "--contains", "GONE", "-o", "csv").want(t, command.ExitOK, web.URL+"/gone,127.0.0.1,done,404,1,0,2", "")
 
 	// Nothing links to /sitemap.xml, and the link to /secret leads somewhere for people.
-	broken := list("--state", "failed", "--referrer", "-o", "csv")
+	broken := list("--state", "broken", "--referrer", "-o", "csv")
 	broken.want(t, command.ExitOK, web.URL+"/gone,127.0.0.1,done,404,1,0,2", "")
 	if lines := strings.Split(strings.TrimSpace(broken.out), "\n"); len(lines) != 2 || !strings.HasSuffix(lines[1], ",,"+web.URL+"/") {
 		t.Errorf("broken links: %s", broken.out)
 	}
-	list("--state", "failed", "--referrer").want(t, command.ExitOK, " "+web.URL+"/gone "+web.URL+"/\n", "")
-	list("--state", "failed", "--referrer", "-o", "json").want(t, command.ExitOK, `"referrer":"`+web.URL+`/"`, "")
+	list("--state", "broken", "--referrer").want(t, command.ExitOK, " "+web.URL+"/gone "+web.URL+"/\n", "")
+	list("--state", "broken", "--referrer", "-o", "json").want(t, command.ExitOK, `"referrer":"`+web.URL+`/"`, "")
 	if r := list("--changed"); r.code != command.ExitOK || r.out != "" {
 		t.Errorf("nothing was visited twice: %s", r.out)
 	}

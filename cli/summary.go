@@ -60,6 +60,10 @@ type brokenLink struct {
 	URL  string `json:"url"`
 	Why  string `json:"why"`      // the status, or why it was given up
 	From string `json:"referrer"` // the page on which the URL was found first
+	// Pages have the link, givenup.MaxPages at most, and Others counts the rest; none without a
+	// list of links (--derive links).
+	Pages  []string `json:"pages,omitempty"`
+	Others int64    `json:"other_pages,omitempty"`
 }
 
 // brokenDocument is what was found, with its names, or nil.

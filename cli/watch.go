@@ -347,9 +347,13 @@ func (w *crawlWatch) findBroken(ctx context.Context) {
 // sayBroken is the last line but one of a crawl that has found broken links.
 func (w *crawlWatch) sayBroken() {
 	if w.broken != nil {
-		list := commandLine(ownCommand(w.env.Executable), "urls", "list", "--state", "failed", "--referrer",
+		list := commandLine(ownCommand(w.env.Executable), "urls", "list", "--state", "broken", "--referrer",
 			"--data-dir", w.info.DataDir)
-		fmt.Fprintln(w.env.Stdout, plaintext.Escape(w.broken.Total()+"; "+list+" lists them, with the pages"))
+		text := w.broken.Total() + "; " + list + " lists them, each with the page on which it was found first"
+		if len(w.broken.First[0].Pages) == 0 {
+			text += "; a crawl with --derive links names the other pages here"
+		}
+		fmt.Fprintln(w.env.Stdout, plaintext.Escape(text))
 	}
 }
 

@@ -15,10 +15,13 @@ const (
 	ListDone    = "done"    // it was fetched, with whatever status
 	ListFailed  = "failed"  // it was given up
 	ListSkipped = "skipped" // robots.txt, a budget or a changed scope refused it in its turn
+	// ListBroken is asked for, and is in no line: links that lead nowhere. Their URLs failed, or
+	// are done and were answered with 4xx or 5xx.
+	ListBroken = "broken"
 )
 
-// ListStates lists the states.
-var ListStates = [...]string{ListQueued, ListDone, ListFailed, ListSkipped}
+// ListStates lists what URLQuery.State may be.
+var ListStates = [...]string{ListQueued, ListDone, ListFailed, ListSkipped, ListBroken}
 
 // MaxURLLines bounds a URLPage.
 const MaxURLLines = 1000
@@ -38,8 +41,7 @@ type URLQuery struct {
 	// if it is not the zero time, wants those only that changed then or later; it implies Changed.
 	Changed bool      `json:"changed,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
-	// Referrer fills URLLine.Referrer. With ListFailed the list then has the broken links: also
-	// URLs that were answered with 4xx or 5xx.
+	// Referrer fills URLLine.Referrer.
 	Referrer bool `json:"referrer,omitempty"`
 	// Partition, if not nil, lists this one only.
 	Partition *Partition `json:"partition,omitempty"`

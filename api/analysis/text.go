@@ -30,7 +30,7 @@ func Lines(r *crawl.URLReport) []Line {
 		add("changes", "about every %s, as far as its visits and its site tell", Span(*r.ChangeIntervalSeconds))
 	}
 	if r.Referrer != nil {
-		add("found on", "%s", *r.Referrer)
+		add("found first", "on %s", *r.Referrer)
 	}
 	if r.Render != nil {
 		add("rendering", "%s", renderText(r.Render))

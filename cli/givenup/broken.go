@@ -1,21 +1,32 @@
 package givenup
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
 	"crawlnode/frontier/offline"
 	"crawlnode/local/datadir"
+	"crawlnode/output/lists/follow"
 )
 
-// MaxLinks is how many broken links are named.
-const MaxLinks = 10
+const (
+	// MaxLinks is how many broken links are named.
+	MaxLinks = 10
+	// MaxPages is how many of the pages are named that have a broken link.
+	MaxPages = 5
+	// maxLinkLines bounds the lines of the list of links that are read: some seconds.
+	maxLinkLines = 5_000_000
+)
 
 // Broken are the links that lead nowhere: to URLs that were given up, or answered with 4xx or 5xx.
 type Broken struct {
@@ -29,6 +40,10 @@ type Link struct {
 	URL  string
 	Why  string // the status, or why it was given up
 	From string // the page on which the URL was found first
+	// Pages are those that have the link, MaxPages at most, and Others counts the rest. The list of
+	// links knows them (--derive links); without it there is none.
+	Pages  []string
+	Others int64
 }
 
 // ReadBroken finds the broken links that the node with this data directory has found. A seed that
@@ -44,17 +59,61 @@ func ReadBroken(ctx context.Context, dir string) (b Broken, err error) {
 		return b, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return readBroken(ctx, store)
+	if b, err = readBroken(ctx, store); err != nil {
+		return b, err
+	}
+	return b, b.readPages(ctx, filepath.Join(dir, "derived"))
+}
+
+// readPages finds the pages that have the links, in the list of links of this folder, if there is
+// one. Of a list that is too long, or lacks a page, nothing is told: a part would look like all.
+func (b *Broken) readPages(ctx context.Context, folder string) error {
+	found := map[string]map[string]bool{} // pages by the URL that they link to
+	for _, l := range b.First {
+		found[l.URL] = map[string]bool{}
+	}
+	list := follow.New(folder, "links", follow.Cursor{})
+	for read := 0; len(b.First) > 0; {
+		lines, err := list.Next(1000)
+		if err != nil || ctx.Err() != nil {
+			return cmp.Or(err, ctx.Err())
+		}
+		if len(lines) == 0 {
+			break
+		}
+		if read += len(lines); read > maxLinkLines {
+			return nil
+		}
+		for _, line := range lines {
+			var link struct{ Source, Target string }
+			if err := json.Unmarshal(line, &link); err != nil {
+				return fmt.Errorf("a line of the list of links: %w", err)
+			}
+			if pages := found[link.Target]; pages != nil {
+				pages[link.Source] = true
+			}
+		}
+	}
+	for i := range b.First {
+		l := &b.First[i]
+		if !found[l.URL][l.From] { // the list was begun later than the crawl
+			continue
+		}
+		pages := slices.Sorted(maps.Keys(found[l.URL]))
+		named := min(len(pages), MaxPages)
+		l.Pages, l.Others = pages[:named], int64(len(pages)-named)
+	}
+	return nil
 }
 
 func readBroken(ctx context.Context, list pages) (b Broken, err error) {
-	q := crawl.URLQuery{State: crawl.ListFailed, Referrer: true}
+	q := crawl.URLQuery{State: crawl.ListBroken, Referrer: true}
 	err = each(ctx, list, q, func(l *crawl.URLLine) bool {
 		if l.Referrer == nil {
 			return true
 		}
 		if b.Links++; len(b.First) < MaxLinks {
-			b.First = append(b.First, Link{l.URL, why(l), *l.Referrer})
+			b.First = append(b.First, Link{URL: l.URL, Why: why(l), From: *l.Referrer})
 		}
 		b.More = b.Links >= maxRead
 		return !b.More
@@ -73,11 +132,23 @@ func why(l *crawl.URLLine) string {
 	return "given up"
 }
 
+// where says which pages have the link.
+func (l *Link) where() string {
+	if len(l.Pages) == 0 {
+		return "found first on " + l.From
+	}
+	text := "linked from " + strings.Join(l.Pages, ", ")
+	if l.Others > 0 {
+		text += fmt.Sprintf(" and %s more", plaintext.Count(l.Others))
+	}
+	return text
+}
+
 // Lines name the links.
 func (b *Broken) Lines() []string {
 	var lines []string
 	for _, l := range b.First {
-		lines = append(lines, fmt.Sprintf("%s (%s) linked from %s", l.URL, l.Why, l.From))
+		lines = append(lines, fmt.Sprintf("%s (%s) %s", l.URL, l.Why, l.where()))
 	}
 	if n := b.Links - int64(len(b.First)); n > 0 {
 		lines = append(lines, fmt.Sprintf("and %s more", plaintext.Count(n)))

@@ -15,14 +15,14 @@ import (
 // URLsVerb lists stored URLs.
 type URLsVerb struct {
 	remote.Source `embed:""`
-	State         string `group:"scope" enum:"queued,done,failed,skipped," default:"" placeholder:"queued|done|failed|skipped" help:"Only URLs in this state. Default: all."`
+	State         string `group:"scope" enum:"queued,done,failed,skipped,broken," default:"" placeholder:"queued|done|failed|skipped|broken" help:"Only URLs in this state; broken: those that failed, and those that were answered with 4xx or 5xx. Default: all."`
 	Host          string `group:"scope" placeholder:"HOST" help:"Only URLs of this host."`
 	Match         string `group:"scope" placeholder:"PATTERN" help:"Only URLs that match this pattern, written as for --include: glob:, regex:, host: or prefix:."`
 	Contains      string `group:"scope" placeholder:"TEXT" help:"Only URLs with this part, in upper or lower case."`
 	Status        string `group:"scope" placeholder:"N|Nxx" help:"Only URLs whose last answer had this status, such as 404, or this class, such as 4xx."`
 	Changed       bool   `group:"scope" help:"Only pages whose content was another one at a later visit than the first."`
 	Since         string `group:"scope" placeholder:"TIME|DURATION" help:"With --changed: only those that changed since then, such as 2026-11-28T12:00:00Z, 2026-11-28, 24h or 7d."`
-	Referrer      bool   `group:"output" help:"Also the page on which each URL was found first. With --state failed this lists the broken links: URLs that were given up, and those that were answered with 4xx or 5xx."`
+	Referrer      bool   `group:"output" help:"Also the page on which each URL was found first. With --state broken this lists broken links."`
 	Limit         int    `group:"limits" placeholder:"N" help:"End after so many URLs. Default: all."`
 	Output        string `short:"o" group:"output" enum:"text,json,csv" default:"text" placeholder:"text|json|csv" help:"text, json (one object a line) or csv."`
 }
@@ -32,12 +32,14 @@ func (*URLsVerb) Help() string {
 	return command.Examples(
 		"crawlnode urls list --state failed", "crawlnode urls list --host docs.example.org -o csv > urls.csv",
 		"crawlnode urls list --status 404 --data-dir crawlnode-data/n1 -o json",
-		"crawlnode urls list --state failed --referrer --data-dir crawlnode-data/n1",
+		"crawlnode urls list --state broken --referrer --data-dir crawlnode-data/n1",
 		"crawlnode urls list --changed --since 7d") + `
 
 It lists every URL that the cluster knows: queued, done (it got an answer, of
 whatever status), failed (given up), skipped (robots.txt, a budget or a changed
-scope refused it in its turn). Links that were out of scope when they were found
+scope refused it in its turn). --state broken has the URLs that links lead to in
+vain, whether they failed or were answered with 4xx or 5xx; one page that links
+there is known of each, that on which it was found first. Links that were out of scope when they were found
 are counted in crawlnode status and stored nowhere, so they are in no list.
 
 Any node answers for all. The order is that of the partitions, in each that of

@@ -13,7 +13,7 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// states are the states of records, in the order of crawl.ListStates.
+// states are the states of records, in the order of crawl.ListStates, whose last is none.
 var states = [...]crawl.RecordState{crawl.Queued, crawl.Done, crawl.Failed, crawl.RefusedForever}
 
 // stateName is the name of a record's state in a list.
@@ -42,15 +42,14 @@ func Compile(q crawl.URLQuery) (Filter, error) {
 	var f Filter
 	if q.State != "" {
 		i := slices.Index(crawl.ListStates[:], q.State)
-		if i < 0 {
+		switch f.broken = q.State == crawl.ListBroken; {
+		case i < 0:
 			return f, badQuery("state must be one of %s, not %.40q", strings.Join(crawl.ListStates[:], ", "), q.State)
+		case !f.broken:
+			f.state = states[i]
 		}
-		f.state = states[i]
 	}
 	f.changed, f.since, f.referrer = q.Changed || !q.Since.IsZero(), q.Since, q.Referrer
-	if f.broken = q.Referrer && f.state == crawl.Failed; f.broken {
-		f.state = 0
-	}
 	if len(q.Host) > maxHost || len(q.Contains) > crawl.MaxURLFilter || len(q.Match) > crawl.MaxURLFilter {
 		return f, badQuery("host, contains and match may have at most %d, %d and %d bytes", maxHost, crawl.MaxURLFilter, crawl.MaxURLFilter)
 	}
