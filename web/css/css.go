@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tdewolff/parse/v2"
+	"github.com/tdewolff/parse/v2/css"
 )
 
 // MaxRefs is the largest number of references found in one style sheet.
@@ -22,11 +25,40 @@ type Ref struct {
 
 // Refs finds the references of a sheet, in their order, at most MaxRefs.
 func Refs(sheet []byte) []Ref {
-	s := scanner{text: sheet}
-	for s.at < len(s.text) && len(s.refs) < MaxRefs {
-		s.token()
+	if bytes.IndexByte(sheet, '(') < 0 && bytes.IndexByte(sheet, '@') < 0 {
+		return nil // as most style attributes: no function, no rule
 	}
-	return s.refs
+	var f finder
+	lexer := css.NewLexer(parse.NewInputBytes(lexable(sheet)))
+	for at := 0; len(f.refs) < MaxRefs; {
+		kind, lexed := lexer.Next()
+		if kind == css.ErrorToken { // the end of the sheet
+			break
+		}
+		start := at
+		at += len(lexed)
+		if value, ok := f.token(kind, sheet[start:at]); ok {
+			f.refs = append(f.refs, Ref{start, at, value, f.rule == importRule})
+			if f.rule == importRule {
+				f.rule = noRule // what follows are conditions
+			}
+		}
+	}
+	return f.refs
+}
+
+// lexable returns a copy of sheet in which each byte that the lexer takes for more than itself is
+// another one of a name. It takes a NUL for the end, which the standard replaces by U+FFFD. Behind
+// a backslash, it trusts the first byte of a character to tell how many follow, and would pass over
+// the quote that ends a string in another encoding. There is room for the NUL that it appends.
+func lexable(sheet []byte) []byte {
+	text := append(make([]byte, 0, len(sheet)+1), sheet...)
+	for i, c := range text {
+		if c == 0 || c > utf8.RuneSelf {
+			text[i] = utf8.RuneSelf
+		}
+	}
+	return text
 }
 
 // Token is how a reference to url is written in place of a Ref's token. It has neither apostrophes
@@ -39,9 +71,10 @@ func Token(url string, isImport bool) string {
 	return "url(" + quoted + ")"
 }
 
-var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "'", `\27 `, "\n", `\a `, "\r", `\d `, "\f", `\c `)
+var quoter = strings.NewReplacer(
+	`\`, `\\`, `"`, `\"`, "'", `\27 `, "\n", `\a `, "\r", `\d `, "\f", `\c `)
 
-// rule is the at-rule in whose prelude the scanner is.
+// rule is the at-rule in whose prelude the finder is.
 type rule uint8
 
 const (
@@ -50,10 +83,8 @@ const (
 	namespaceRule
 )
 
-// scanner is a position in a sheet, and what was found before it.
-type scanner struct {
-	text []byte
-	at   int
+// finder is what the tokens so far say about the next one, and the references among them.
+type finder struct {
 	rule rule
 	refs []Ref
 	// open counts the parentheses that are open. imageSet is their number within an image-set(),
@@ -61,189 +92,78 @@ type scanner struct {
 	open, imageSet int
 }
 
-// token passes one token, or as much as has no meaning here.
-func (s *scanner) token() {
-	switch c := s.text[s.at]; {
-	case c == '/' && bytes.HasPrefix(s.text[s.at:], []byte("/*")):
-		end := bytes.Index(s.text[s.at+2:], []byte("*/"))
-		if end < 0 {
-			s.at = len(s.text)
-			return
-		}
-		s.at += 2 + end + 2
-	case c == '"' || c == '\'':
-		start := s.at
-		value, whole := s.quoted()
-		if whole && (s.rule == importRule || s.imageSet > 0 && s.open == s.imageSet) {
-			s.found(start, value)
-		}
-	case c == '@':
-		s.at++
-		switch name := s.ident(); {
+// token takes the next token, and returns the reference that it is.
+func (f *finder) token(kind css.TokenType, text []byte) (value string, ok bool) {
+	switch kind {
+	case css.AtKeywordToken:
+		switch name := text[1:]; {
 		case bytes.EqualFold(name, []byte("import")):
-			s.rule = importRule
+			f.rule = importRule
 		case bytes.EqualFold(name, []byte("namespace")):
-			s.rule = namespaceRule
+			f.rule = namespaceRule
 		default:
-			s.rule = noRule
+			f.rule = noRule
 		}
-	case c == ';' || c == '{' || c == '}':
-		s.rule = noRule
-		s.open, s.imageSet = 0, 0 // what is open was never closed
-		s.at++
-	case c == '(':
-		s.open++
-		s.at++
-	case c == ')':
-		if s.open == s.imageSet {
-			s.imageSet = 0
+	case css.SemicolonToken, css.LeftBraceToken, css.RightBraceToken:
+		f.rule = noRule
+		f.open, f.imageSet = 0, 0 // what is open was never closed
+	case css.LeftParenthesisToken:
+		f.open++
+	case css.FunctionToken:
+		f.open++
+		if f.imageSet == 0 && isImageSet(text[:len(text)-1]) {
+			f.imageSet = f.open
 		}
-		s.open = max(s.open-1, 0)
-		s.at++
-	case isIdent(c) || c == '\\':
-		start := s.at
-		name := s.ident()
-		switch {
-		case s.at >= len(s.text) || s.text[s.at] != '(':
-		case bytes.EqualFold(name, []byte("url")):
-			s.at++
-			s.url(start)
-		case bytes.EqualFold(name, []byte("image-set")), bytes.EqualFold(name, []byte("-webkit-image-set")):
-			s.at++
-			s.open++
-			if s.imageSet == 0 {
-				s.imageSet = s.open
-			}
+	case css.RightParenthesisToken:
+		if f.open == f.imageSet {
+			f.imageSet = 0
 		}
-	default:
-		s.at++
-	}
-}
-
-// found takes a reference whose token ends here.
-func (s *scanner) found(start int, value string) {
-	if s.rule == namespaceRule {
-		return
-	}
-	s.refs = append(s.refs, Ref{Start: start, End: s.at, Value: value, Import: s.rule == importRule})
-	if s.rule == importRule {
-		s.rule = noRule // what follows are conditions
-	}
-}
-
-// ident passes a name and returns it.
-func (s *scanner) ident() []byte {
-	start := s.at
-	for s.at < len(s.text) {
-		switch c := s.text[s.at]; {
-		case isIdent(c):
-			s.at++
-		case c == '\\' && s.at+1 < len(s.text) && s.text[s.at+1] != '\n':
-			s.escape()
-		case c == '\\' && s.at == start: // it is no name
-			s.at++
-			return nil
-		default:
-			return s.text[start:s.at]
+		f.open = max(f.open-1, 0)
+	case css.StringToken:
+		if f.rule == importRule || f.imageSet > 0 && f.open == f.imageSet {
+			return quoted(text)
+		}
+	case css.URLToken:
+		if f.rule != namespaceRule {
+			return address(text)
 		}
 	}
-	return s.text[start:]
+	return "", false
 }
 
-func isIdent(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c >= utf8.RuneSelf
+func isImageSet(name []byte) bool {
+	return bytes.EqualFold(name, []byte("image-set")) ||
+		bytes.EqualFold(name, []byte("-webkit-image-set"))
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
-
-func (s *scanner) spaces() {
-	for s.at < len(s.text) && isSpace(s.text[s.at]) {
-		s.at++
+// quoted returns the value of a string. It is not ok when the sheet was cut within the string.
+func quoted(token []byte) (value string, ok bool) {
+	last := len(token) - 1
+	if last < 1 || token[last] != token[0] || escaped(token, last) {
+		return "", false
 	}
+	return unescape(token[1:last]), true
 }
 
-// quoted passes a string. A line end without an escape makes it a bad one, which is not whole.
-func (s *scanner) quoted() (value string, whole bool) {
-	quote := s.text[s.at]
-	s.at++
-	start := s.at
-	for s.at < len(s.text) {
-		switch c := s.text[s.at]; c {
-		case quote:
-			s.at++
-			return unescape(s.text[start : s.at-1]), true
-		case '\n', '\r', '\f':
-			return "", false
-		case '\\':
-			s.at++
-		}
-		s.at++
+const space = " \t\n\r\f"
+
+// address returns the value of url(...). It is not ok when the sheet was cut within.
+func address(token []byte) (value string, ok bool) {
+	last := len(token) - 1
+	if token[last] != ')' || escaped(token, last) {
+		return "", false
 	}
-	s.at = len(s.text)
-	return "", false // the sheet was cut
+	inner := bytes.TrimLeft(token[bytes.IndexByte(token, '(')+1:last], space)
+	if len(inner) > 0 && (inner[0] == '"' || inner[0] == '\'') {
+		return quoted(bytes.TrimRight(inner, space))
+	}
+	return strings.TrimRight(unescape(inner), space), true
 }
 
-// url passes the rest of url(, whose name began at start.
-func (s *scanner) url(start int) {
-	s.spaces()
-	if s.at < len(s.text) && (s.text[s.at] == '"' || s.text[s.at] == '\'') {
-		value, whole := s.quoted()
-		s.spaces()
-		if whole && s.at < len(s.text) && s.text[s.at] == ')' {
-			s.at++
-			s.found(start, value)
-		}
-		return // else it has modifiers, or is not whole; both are passed over as tokens
-	}
-	from := s.at
-	for s.at < len(s.text) {
-		switch c := s.text[s.at]; {
-		case c == ')':
-			s.at++
-			s.found(start, unescape(s.text[from:s.at-1]))
-			return
-		case isSpace(c):
-			end := s.at
-			if s.spaces(); s.at < len(s.text) && s.text[s.at] == ')' {
-				s.at++
-				s.found(start, unescape(s.text[from:end]))
-				return
-			}
-			s.badURL()
-			return
-		case c == '"' || c == '\'' || c == '(' || c < ' ' || c == 0x7f:
-			s.badURL()
-			return
-		case c == '\\':
-			s.escape()
-		default:
-			s.at++
-		}
-	}
-}
-
-// escape passes a backslash and what it escapes: one byte, or up to six digits and a space.
-func (s *scanner) escape() {
-	s.at++
-	digits := 0
-	for digits < 6 && s.at < len(s.text) && isHex(s.text[s.at]) {
-		s.at++
-		digits++
-	}
-	if s.at < len(s.text) && (digits == 0 || isSpace(s.text[s.at])) {
-		s.at++
-	}
-}
-
-// badURL passes what remains of a url( that is not valid.
-func (s *scanner) badURL() {
-	for s.at < len(s.text) && s.text[s.at] != ')' {
-		if s.text[s.at] == '\\' {
-			s.at++
-		}
-		s.at++
-	}
-	s.at = min(s.at+1, len(s.text))
+// escaped reports whether there is a backslash before text[at] that is not escaped itself.
+func escaped(text []byte, at int) bool {
+	before := bytes.TrimRight(text[:at], `\`)
+	return (at-len(before))%2 == 1
 }
 
 // unescape replaces the escapes of a string or an unquoted url.
@@ -266,7 +186,7 @@ func unescape(b []byte) string {
 		case n > 0:
 			out.WriteRune(codePoint(string(b[i : i+n])))
 			i += n - 1
-			if i+1 < len(b) && isSpace(b[i+1]) {
+			if i+1 < len(b) && strings.IndexByte(space, b[i+1]) >= 0 {
 				i++
 				if b[i] == '\r' && i+1 < len(b) && b[i+1] == '\n' {
 					i++

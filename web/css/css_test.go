@@ -50,6 +50,15 @@ z")}`: {`x"yz`},
 		`@import "cut\`:                                                                                nil,
 		`/* cut`:                                                                                       nil,
 		`\`:                                                                                            nil,
+		`#url(no){b:ur\l(yes)} c{d:\URL("yes")} \75rl(no)`:                                             {"yes", "yes"},
+		"a{content:\"\\\xF0\";b:url(x)} c{content:\"\\\xE9\"}":                                         {"x"},
+		"a{content:\"\\\xE9\"} b{c:url(\\\xE9)}":                                                       {"\xE9"},
+		"a{b:url(x\\\ny)} c{d:url(yes)}":                                                               {"yes"},
+		"a\x00url(no){b:url(x)}":                                                                       {"x"},
+		`a{b:url("x\")`:                                                                                nil,
+		`a{b:url(x\)`:                                                                                  nil,
+		`@import "x\"`:                                                                                 nil,
+		`@import "x\\"`:                                                                                {`!x\`},
 		"a{b:url(\\0)url(\\D800 x)}":                                                                   {"\uFFFD", "\uFFFDx"},
 	} {
 		var got []string
@@ -77,6 +86,16 @@ func TestRefsAreBounded(t *testing.T) {
 	}
 	for _, piece := range []string{"url(", "url( ", `url("`, "@import ", `\`, "/*", `"`, "(", "url(x y"} {
 		Refs(bytes.Repeat([]byte(piece), 200_000)) // ends: the time limit of the test judges
+	}
+}
+
+// A sheet is often a part of a larger buffer, which others read meanwhile.
+func TestRefsWritesNothing(t *testing.T) {
+	t.Parallel()
+	buffer := []byte("a{b:url(x)}#")
+	Refs(buffer[:len(buffer)-1])
+	if string(buffer) != "a{b:url(x)}#" {
+		t.Errorf("the buffer is now %q", buffer)
 	}
 }
 
