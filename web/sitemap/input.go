@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -92,161 +91,11 @@ func decodeText(r *bufio.Reader, contentType string) *bufio.Reader {
 	return bufio.NewReader(transform.NewReader(r, enc.NewDecoder()))
 }
 
-const (
-	maxTextRun = 64 << 10  // bytes between two tags, or of a CDATA section; what is beyond is left out
-	maxTagRun  = 256 << 10 // bytes of one tag; a larger one ends the reading
-)
-
-// guard passes on the parts of a file that an XML parser needs: tags, text and CDATA sections,
-// without control characters, which XML does not allow. Each is bounded, because the parser
-// collects it whole. Comments, processing instructions and declarations hold no entries and are
-// skipped. So the parser never sees an entity declaration, neither one that grows nor one that is
-// stored elsewhere.
-type guard struct {
-	r        *bufio.Reader
-	in       place
-	run      int  // bytes since that place began
-	entities bool // the file declares entities
-}
-
-// place is the kind of markup that a byte belongs to.
-type place uint8
-
-const (
-	inText place = iota
-	inTag
-	inCDATA
-)
-
-// Read implements io.Reader; the XML parser uses ReadByte.
-func (g *guard) Read(b []byte) (n int, err error) {
-	for n < len(b) && err == nil {
-		if b[n], err = g.ReadByte(); err == nil {
-			n++
-		}
-	}
-	return n, err
-}
-
-// ReadByte implements io.ByteReader.
-func (g *guard) ReadByte() (byte, error) {
-	for {
-		c, err := g.r.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		g.run++
-		switch {
-		case c == '<' && g.in == inText:
-			swallowed, err := g.markup()
-			if err != nil {
-				return 0, err
-			}
-			if swallowed {
-				continue
-			}
-		case c == '>' && g.in == inTag:
-			g.in, g.run = inText, 0
-		case c == ']' && g.in == inCDATA && g.follows("]>"):
-			g.in, g.run = inText, 0
-		case c < ' ' && c != '\t' && c != '\n' && c != '\r':
-			c = ' '
-		}
-		switch {
-		case g.in == inTag && g.run > maxTagRun:
-			return 0, fmt.Errorf("%w: a tag has more than %d bytes", ErrTooLarge, maxTagRun)
-		case g.in == inTag || g.run <= maxTextRun:
-			return c, nil
-		}
-	}
-}
-
-// follows reports whether the next bytes are those of s.
-func (g *guard) follows(s string) bool {
-	next, _ := g.r.Peek(len(s))
-	return string(next) == s
-}
-
-// markup identifies what the '<' that was just read begins, and skips it unless it is a tag or a
-// CDATA section.
-func (g *guard) markup() (swallowed bool, err error) {
-	switch {
-	case g.follows("!--"):
-		return true, g.swallow("-->")
-	case g.follows("?"):
-		return true, g.swallow("?>")
-	case g.follows("![CDATA["):
-		g.in, g.run = inCDATA, 0
-		return false, nil
-	case g.follows("!"):
-		return true, g.declaration()
-	}
-	g.in, g.run = inTag, 0
-	return false, nil
-}
-
-// swallow reads through end.
-func (g *guard) swallow(end string) error {
-	matched := 0 // bytes of end; each end repeats at most its first two bytes
-	for matched < len(end) {
-		c, err := g.r.ReadByte()
-		switch {
-		case err != nil:
-			return cutOff(err)
-		case c == end[matched]:
-			matched++
-		case c == '-' && matched == len("--"):
-		case c == end[0]:
-			matched = 1
-		default:
-			matched = 0
-		}
-	}
-	g.run = 0
-	return nil
-}
-
-// declaration reads "!DOCTYPE ...>" with all that is declared within.
-func (g *guard) declaration() error {
-	quote := byte(0)
-	for depth := 1; depth > 0; {
-		c, err := g.r.ReadByte()
-		switch {
-		case err != nil:
-			return cutOff(err)
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '"' || c == '\'':
-			quote = c
-		case c == '>':
-			depth--
-		case c == '<' && g.follows("!--"):
-			if err := g.swallow("-->"); err != nil {
-				return err
-			}
-		case c == '<':
-			g.entities = g.entities || g.follows("!ENTITY")
-			depth++
-		}
-	}
-	g.run = 0
-	return nil
-}
-
-// cutOff is the error of a file that ends where it must not.
-func cutOff(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
 // trim cuts white space off both ends, and invisible characters that are copied along with
 // addresses.
 func trim(s string) string {
 	return strings.TrimFunc(s, func(c rune) bool {
-		return unicode.IsSpace(c) || unicode.Is(unicode.Cf, c) || c == '\uFFFD'
+		return unicode.IsSpace(c) || unicode.IsControl(c) || unicode.Is(unicode.Cf, c) ||
+			c == '\uFFFD'
 	})
 }

@@ -24,6 +24,9 @@ const (
 	maxTime    = 40              // bytes of a time
 	maxTags    = 80 * MaxEntries // start and end tags: an entry has ten, and may have some pictures
 	maxText    = 8 << 10         // bytes of one element's text
+	maxRawText = 4 * maxText     // bytes of such a text as it is written, with references
+	// bytes of one tag, of the text between two, or of a comment; a larger one ends the reading
+	maxToken = 1 << 20
 )
 
 // The error classes. What was read before the error is returned with it.

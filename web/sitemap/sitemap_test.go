@@ -140,6 +140,13 @@ func TestKinds(t *testing.T) {
 		{"long line", strings.Repeat("x", 1<<16) + "\nhttp://example.org/a\n", false, []string{"http://example.org/a"}},
 		{"Atom", `<feed><link href="/self"/><entry><link rel="edit" href="/e"/><link href="/a"/><link rel="alternate" href="/b"/></entry></feed>`, false, []string{"http://example.org/a"}},
 		{"RSS", `<rss><channel><link>/c</link><item><atom:link href="/no"/><link>/a</link><guid>http://example.org/g</guid></item></channel></rss>`, false, []string{"http://example.org/a"}},
+		{"stray markup", `<urlset>< <url y=z & ><loc>/a</loc></url> <3 & <x y=">"/><url z='<'>` +
+			`<loc>/c?x=1&copy=2&copyx;&#x64;</loc></url></urlset>`, false,
+			[]string{"http://example.org/a", "http://example.org/c?x=1&copy=2&copyx;d"}},
+		{"raw text in HTML", `<rss><item><title/><link>/a</link></item><item><script> <x/> </script><textarea/><plaintext/>` +
+			`<link>/b</link></item></rss>`, false, []string{"http://example.org/a", "http://example.org/b"}},
+		{"control characters", "<urlset><url><loc>\x01http://example.org/a\x00</loc></url></urlset>", false,
+			[]string{"http://example.org/a"}},
 		{"empty set", `<urlset/>`, false, nil},
 	} {
 		got, err := Parse([]byte(tt.body), "", mustURL(t, home))
@@ -254,11 +261,11 @@ func TestLimits(t *testing.T) {
 		t.Errorf("bomb: %d entries, %v", len(got.Entries), err)
 	}
 
-	text := "<urlset>" + strings.Repeat("x", 3*maxTextRun) + "<url><loc>http://example.org/a</loc>" + strings.Repeat(">", 3*maxTextRun) + "</url></urlset>"
+	text := "<urlset>" + strings.Repeat("x", 192<<10) + "<url><loc>http://example.org/a</loc>" + strings.Repeat(">", 192<<10) + "</url></urlset>"
 	if got, err = Parse([]byte(text), "", at); err != nil || len(got.Entries) != 1 {
 		t.Errorf("long text: %d entries, %v", len(got.Entries), err)
 	}
-	tag := "<urlset><url><loc>http://example.org/a</loc></url><x y='" + strings.Repeat("z", 2*maxTagRun) + "'></urlset>"
+	tag := "<urlset><url><loc>http://example.org/a</loc></url><x y='" + strings.Repeat("z", maxToken) + "'></urlset>"
 	if got, err = Parse([]byte(tag), "", at); !errors.Is(err, ErrTooLarge) || len(got.Entries) != 1 {
 		t.Errorf("long tag: %d entries, %v", len(got.Entries), err)
 	}

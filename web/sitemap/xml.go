@@ -2,14 +2,18 @@ package sitemap
 
 import (
 	"bufio"
-	"encoding/xml"
+	"bytes"
 	"errors"
 	"fmt"
+	stdhtml "html"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/net/html"
 
 	"crawlnode/web/urlnorm"
 )
@@ -56,31 +60,41 @@ type xmlState struct {
 	timeRank int    // how good the time found so far is: index into times, or len(times)
 }
 
-// readXML reads tokens to the end of the file. It continues after crossed or unclosed elements, and
-// ends at broken markup.
+// readXML reads tags and text to the end of the file. It continues after crossed, unclosed and
+// broken elements.
+//
+// The tokens are those of HTML: its tokenizer has no fatal errors, which XML demands for one stray
+// "<" or "&", and it bounds its buffer. Names lose their case. What HTML does otherwise than XML,
+// references and elements such as <title> whose content is only text, is not left to it.
 func (p *parser) readXML(r *bufio.Reader) error {
-	g := &guard{r: r}
-	d := xml.NewDecoder(g)
-	d.Strict = false
-	d.Entity = xml.HTMLEntity
+	z := html.NewTokenizer(r)
+	z.SetMaxBuf(maxToken)
+	z.AllowCDATA(true)
 	s := &xmlState{parser: p}
 	for tags := 0; ; {
-		token, err := d.RawToken()
-		if g.entities {
-			s.note("the file declares entities, which are not followed")
-		}
-		if err != nil {
-			return s.end(err)
-		}
-		switch t := token.(type) {
-		case xml.StartElement:
+		var err error
+		switch kind := z.Next(); kind {
+		case html.ErrorToken:
+			return s.end(z.Err(), z.Raw())
+		case html.StartTagToken, html.SelfClosingTagToken:
+			z.NextIsNotRawText()
+			raw, _ := z.TagName()
+			name := newTag(raw)
 			tags++
-			err = s.start(t)
-		case xml.EndElement:
+			if err = s.start(name, z); err == nil && kind == html.SelfClosingTagToken {
+				tags++
+				err = s.close(name)
+			}
+		case html.EndTagToken:
+			raw, _ := z.TagName()
 			tags++
-			err = s.close(t.Name)
-		case xml.CharData:
-			s.chars(t)
+			err = s.close(newTag(raw))
+		case html.TextToken:
+			s.chars(z.Raw())
+		case html.DoctypeToken, html.CommentToken:
+			if declaresEntity(kind, z.Raw()) {
+				s.note("the file declares entities, which are not followed")
+			}
 		}
 		if err == nil && tags > maxTags {
 			err = fmt.Errorf("%w: more than %d tags", ErrTooLarge, maxTags)
@@ -91,6 +105,25 @@ func (p *parser) readXML(r *bufio.Reader) error {
 	}
 }
 
+// declaresEntity reports whether a document type, or a part of one, declares an entity. To the
+// tokenizer a document type ends at the first ">", and the declarations behind it are comments.
+func declaresEntity(kind html.TokenType, raw []byte) bool {
+	if kind == html.DoctypeToken {
+		return bytes.Contains(raw, []byte("<!ENTITY"))
+	}
+	return bytes.HasPrefix(raw, []byte("<!ENTITY"))
+}
+
+// tag is the name of an element, in lower case.
+type tag struct{ prefix, local string }
+
+func newTag(raw []byte) tag {
+	if prefix, local, ok := bytes.Cut(raw, []byte(":")); ok {
+		return tag{string(prefix), string(local)}
+	}
+	return tag{local: string(raw)}
+}
+
 // note records an error that does not stop the reading.
 func (s *xmlState) note(format string, args ...any) {
 	if s.err == nil {
@@ -98,11 +131,10 @@ func (s *xmlState) note(format string, args ...any) {
 	}
 }
 
-// end takes the error that ended the tokens, io.EOF included.
-func (s *xmlState) end(err error) error {
-	var syntax *xml.SyntaxError
-	if errors.As(err, &syntax) && s.inEntry && s.current() == s.loc {
-		// The address is complete: markup follows it. When the file ends within the text instead,
+// end takes the error that ended the tokens, io.EOF included, and what is there of the next one.
+func (s *xmlState) end(err error, rest []byte) error {
+	if s.inEntry && s.current() == s.loc && bytes.HasPrefix(rest, []byte("<")) {
+		// The address is complete: a tag follows it. When the file ends within the text instead,
 		// the address may be cut.
 		if addErr := s.address(); addErr != nil {
 			return addErr
@@ -111,6 +143,8 @@ func (s *xmlState) end(err error) error {
 	switch {
 	case s.kind.entry == "":
 		return fmt.Errorf("%w: no element", ErrFormat)
+	case errors.Is(err, html.ErrBufferExceeded):
+		return fmt.Errorf("%w: a tag or text has more than %d bytes", ErrTooLarge, maxToken)
 	case !errors.Is(err, io.EOF):
 		return classify(err)
 	case len(s.open) > 0:
@@ -126,19 +160,20 @@ func (s *xmlState) current() string {
 	return s.open[len(s.open)-1]
 }
 
-func (s *xmlState) start(t xml.StartElement) error {
-	name := strings.ToLower(t.Name.Local)
+// start takes a start tag, whose attributes are those where z stands.
+func (s *xmlState) start(t tag, z *html.Tokenizer) error {
+	name := t.local
 	if s.kind.entry == "" {
 		k, ok := kinds(name)
 		if !ok {
-			return fmt.Errorf("%w: the root element is <%.40s>", ErrFormat, t.Name.Local)
+			return fmt.Errorf("%w: the root element is <%.40s>", ErrFormat, name)
 		}
 		s.kind = k
 		s.out.Index, s.out.Feed = name == "sitemapindex", k.feed
 		if name != "rdf" { // whose items have no prefix
-			s.prefix = t.Name.Space
+			s.prefix = t.prefix
 		}
-	} else if t.Name.Space != s.prefix && (t.Name.Space != "dc" || name != "date") {
+	} else if s.foreign(t) {
 		name = "" // of an extension: image:loc, atom:link
 	}
 	if len(s.open) >= maxDepth {
@@ -153,7 +188,7 @@ func (s *xmlState) start(t xml.StartElement) error {
 	case name != "":
 		s.text = s.text[:0]
 		if s.inEntry && name == "link" {
-			return s.atomLink(t)
+			return s.atomLink(z)
 		}
 	}
 	return nil
@@ -169,8 +204,14 @@ func (s *xmlState) inLoc() bool {
 	return false
 }
 
-// chars collects text, at most maxText bytes, for the current element.
-func (s *xmlState) chars(b []byte) {
+// foreign reports whether an element belongs to an extension.
+func (s *xmlState) foreign(t tag) bool {
+	return t.prefix != s.prefix && t != tag{"dc", "date"}
+}
+
+// chars collects text as it is written, or a CDATA section, for the current element: at most
+// maxText bytes.
+func (s *xmlState) chars(raw []byte) {
 	into := &s.text
 	switch {
 	case !s.inEntry:
@@ -181,14 +222,37 @@ func (s *xmlState) chars(b []byte) {
 	case s.current() == "":
 		return
 	}
-	*into = append(*into, b[:min(len(b), maxText-len(*into))]...)
+	section, isCDATA := bytes.CutPrefix(raw, []byte("<![CDATA["))
+	if isCDATA {
+		section = bytes.TrimSuffix(section, []byte("]]>"))
+	} else {
+		section = unescape(raw)
+	}
+	*into = append(*into, section[:min(len(section), maxText-len(*into))]...)
+}
+
+// reference is how XML and HTML write a character by its number or name.
+var reference = regexp.MustCompile(`&#?[0-9A-Za-z]{1,31};`)
+
+// unescape replaces references to characters. Others stay, as does a bare "&", which addresses
+// often have: what HTML reads into "&copy=1" does not count.
+func unescape(raw []byte) []byte {
+	if bytes.IndexByte(raw, '&') < 0 {
+		return raw
+	}
+	return reference.ReplaceAllFunc(raw[:min(len(raw), maxRawText)], func(ref []byte) []byte {
+		if c := stdhtml.UnescapeString(string(ref)); !strings.HasSuffix(c, ";") {
+			return []byte(c)
+		}
+		return ref // it is not known, or only how it begins
+	})
 }
 
 // close takes an end tag. One that closes an outer element closes the inner ones too; one that
 // closes nothing is ignored.
-func (s *xmlState) close(n xml.Name) error {
-	name := strings.ToLower(n.Local)
-	if n.Space != s.prefix && (n.Space != "dc" || name != "date") && len(s.open) > 1 {
+func (s *xmlState) close(t tag) error {
+	name := t.local
+	if s.foreign(t) && len(s.open) > 1 {
 		name = ""
 	}
 	at := len(s.open) - 1
@@ -196,11 +260,11 @@ func (s *xmlState) close(n xml.Name) error {
 		at--
 	}
 	if at < 0 {
-		s.note("</%.40s> has no start tag", n.Local)
+		s.note("</%.40s> has no start tag", t.local)
 		return nil
 	}
 	if at < len(s.open)-1 {
-		s.note("found </%.40s> instead of </%.40s>", n.Local, s.current())
+		s.note("found </%.40s> instead of </%.40s>", t.local, s.current())
 	}
 	for len(s.open) > at {
 		closing := s.current()
@@ -314,14 +378,16 @@ func (s *xmlState) property(set func(*Entry)) {
 }
 
 // atomLink takes a link whose address is an attribute.
-func (s *xmlState) atomLink(t xml.StartElement) error {
+func (s *xmlState) atomLink(z *html.Tokenizer) error {
 	href, rel := "", "alternate"
-	for _, a := range t.Attr {
-		switch strings.ToLower(a.Name.Local) {
+	for more := true; more; {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		switch newTag(key).local {
 		case "href":
-			href = trim(a.Value)
+			href = trim(string(value))
 		case "rel":
-			rel = strings.ToLower(trim(a.Value))
+			rel = strings.ToLower(trim(string(value)))
 		}
 	}
 	if href == "" || len(href) > maxLoc || rel != "alternate" || len(s.out.Entries) > s.first {
