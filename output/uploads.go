@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -59,7 +58,7 @@ func (o *Outputs) finishUploads() error {
 		case <-ctx.Done():
 		}
 	})
-	return o.uploads.Finish(ctx, crawl.Wait, rand.Float64()) //nolint:gosec // it spreads attempts
+	return o.uploads.Finish(ctx, crawl.Wait)
 }
 
 // Unsent says, after Close, which files the object store has not got, and why; nil: it has all, or there is none.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"time"
+
+	"github.com/cenkalti/backoff/v5"
 
 	"crawlnode/crawl"
 	upload "crawlnode/output/upload/s3"
@@ -26,7 +26,7 @@ const copyTries = 6
 type objectStore struct {
 	s3     *upload.S3
 	target upload.Target
-	pause  func(failures int) time.Duration
+	pauses backoff.BackOff // after failures
 }
 
 // openStore makes the client of --to. An error is a wrong use. Nothing is sent yet.
@@ -47,7 +47,7 @@ func (t *toStore) openStore(output string) (*objectStore, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--to: %w", err)
 	}
-	return &objectStore{s3, target, func(failures int) time.Duration { return upload.Pause(failures, rand.Float64()) }}, nil //nolint:gosec // it spreads attempts
+	return &objectStore{s3, target, upload.Pauses()}, nil
 }
 
 // copy copies a file, or the files of a folder under its name.
@@ -85,11 +85,12 @@ func (o *objectStore) file(ctx context.Context, path, name string) error {
 	if err != nil {
 		return err
 	}
+	o.pauses.Reset()
 	for failures := 1; ; failures++ {
 		if _, err = o.s3.Put(ctx, o.target.Object(name), f, info.Size()); err == nil {
 			return nil
 		}
-		if failures == copyTries || !crawl.Wait(ctx, o.pause(failures)) {
+		if failures == copyTries || !crawl.Wait(ctx, o.pauses.NextBackOff()) {
 			return fmt.Errorf("%s is written, and could not be copied to the bucket %s after %d attempts: %w", path, o.target.Bucket, failures, err)
 		}
 	}

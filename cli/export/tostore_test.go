@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/cenkalti/backoff/v5"
 
 	"crawlnode/output/upload/s3test"
 )
@@ -38,7 +39,7 @@ func TestToStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.pause = func(int) time.Duration { return 0 }
+	o.pauses = &backoff.ZeroBackOff{}
 	for _, path := range []string{"a.wacz", "parts"} {
 		if err := o.copy(t.Context(), filepath.Join(dir, path)); err != nil {
 			t.Error(err)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,7 +126,8 @@ func turn(queued []s3.File, failures int) *s3.File { return &queued[failures%len
 
 // Run sends files until ctx ends. Its error is one of the disk.
 func (u *Uploads) Run(ctx context.Context) error {
-	for failures := 0; ; {
+	failures, pauses := 0, upload.Pauses()
+	for {
 		wait := u.every
 		plan, err := u.look()
 		if err == nil {
@@ -143,9 +143,10 @@ func (u *Uploads) Run(ctx context.Context) error {
 				return err
 			case sent:
 				failures, wait = 0, 0
+				pauses.Reset()
 			case ctx.Err() == nil:
 				failures++
-				wait = s3.Pause(failures, rand.Float64()) //nolint:gosec // it spreads attempts
+				wait = pauses.NextBackOff()
 			}
 		}
 		select {
@@ -157,8 +158,9 @@ func (u *Uploads) Run(ctx context.Context) error {
 }
 
 // Finish sends the files that were finished by the end of the node, unless the store is away or ctx ends, and closes the list. Between
-// attempts that fail it waits; chance, of 0 to 1, spreads the nodes.
-func (u *Uploads) Finish(ctx context.Context, wait Wait, chance float64) error {
+// attempts that fail it waits.
+func (u *Uploads) Finish(ctx context.Context, wait Wait) error {
+	pauses := upload.Pauses()
 	for failures := 0; u.cluster() != ""; {
 		plan, err := u.look()
 		if err == nil {
@@ -176,7 +178,8 @@ func (u *Uploads) Finish(ctx context.Context, wait Wait, chance float64) error {
 		}
 		if failures++; sent {
 			failures = 0
-		} else if failures == lastFailures || !wait(ctx, s3.Pause(failures, chance)) {
+			pauses.Reset()
+		} else if failures == lastFailures || !wait(ctx, pauses.NextBackOff()) {
 			break
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 )
 
 // File is a finished local file.
@@ -63,14 +65,11 @@ func Make(files []File, sent func(name string) bool, keep Keep) (p Plan) {
 	return p
 }
 
-// The bounds of the pause after a failure. A store that is back is used within a minute.
-const (
-	firstPause = time.Second
-	longest    = 30 * time.Second
-)
-
-// Pause is how long to wait after so many failures in a row; chance, of 0 to 1, spreads the nodes.
-func Pause(failures int, chance float64) time.Duration {
-	d := min(firstPause<<min(failures-1, 20), longest)
-	return d/2 + time.Duration(chance*float64(d)/2)
+// Pauses returns the pauses after failures in a row: of half a second to a second at first, doubling
+// to 15 to 30 s. So a store that is back is used within a minute, and not by all nodes at once.
+func Pauses() *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{
+		InitialInterval: 750 * time.Millisecond, MaxInterval: 22500 * time.Millisecond,
+		Multiplier: 2, RandomizationFactor: 1.0 / 3,
+	}
 }

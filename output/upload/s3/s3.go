@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/minio/minio-go/v7/pkg/encrypt"
@@ -263,25 +264,25 @@ func (s *S3) Open(ctx context.Context, key string) (r io.ReaderAt, size int64, e
 	return &reader{s: s, ctx: ctx, key: key, size: info.Size}, info.Size, nil
 }
 
-// readTries is how often a reader tries, who waits for the answer; and readPause how long it waits between.
+// readTries is how often a reader tries, who waits for the answer; and readPause the first pause.
 const (
 	readTries = 4
-	readPause = 200 * time.Millisecond
+	readPause = 400 * time.Millisecond
 )
 
 // again tries to read until it works, or until an object is missing.
 func again(ctx context.Context, read func() error) error {
-	for try := 1; ; try++ {
-		err := read()
-		if err == nil || errors.Is(err, ErrMissing) || try == readTries {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(readPause << try):
-		}
+	pauses := &backoff.ExponentialBackOff{
+		InitialInterval: readPause, MaxInterval: 4 * readPause, Multiplier: 2,
 	}
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := read()
+		if errors.Is(err, ErrMissing) {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(readTries))
+	return err
 }
 
 // reader reads an object by ranges, of at least readAhead bytes.

@@ -115,13 +115,27 @@ func TestPlan(t *testing.T) {
 			t.Errorf("sent %q, %+v: send %s, drop %s", c.sent, c.keep, names(p.Send), names(p.Drop))
 		}
 	}
-	for failures, most := range map[int]time.Duration{1: time.Second, 4: 8 * time.Second, 50: 30 * time.Second} {
-		if d := Pause(failures, 1); d != most {
-			t.Errorf("after %d failures %v", failures, d)
+}
+
+// The pauses grow to half a minute, and two nodes do not wait equally long.
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	a, b := Pauses(), Pauses()
+	equal := true
+	for range 2 { // Reset begins anew
+		for i := range 20 {
+			most := min(time.Second<<i, 30*time.Second)
+			d, e := a.NextBackOff(), b.NextBackOff()
+			if d < most/2-1 || d > most+1 {
+				t.Errorf("after %d failures %v", i+1, d)
+			}
+			equal = equal && d == e
 		}
-		if d := Pause(failures, 0); d != most/2 {
-			t.Errorf("after %d failures at least %v", failures, d)
-		}
+		a.Reset()
+		b.Reset()
+	}
+	if equal {
+		t.Error("all nodes wait equally long")
 	}
 }
 
