@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"cmp"
+	"container/heap"
 	"context"
 	"math"
 	"slices"
@@ -88,10 +89,10 @@ func betterFirst(a, b found) int {
 	return bytes.Compare(a.key[:], b.key[:])
 }
 
-// best keeps the best documents: found is a heap with the worst first.
+// best keeps the best documents.
 type best struct {
 	most  int
-	found []found
+	found worstFirst
 }
 
 // wants reports whether a document of this score may be among the best; one that differs by a rounding may.
@@ -99,36 +100,34 @@ func (b *best) wants(score float64) bool {
 	return len(b.found) < b.most || score > b.found[0].score-1e-6
 }
 
+// add takes a document. Fix allocates nothing, as Push would.
 func (b *best) add(f found) {
-	if len(b.found) < b.most {
+	switch {
+	case len(b.found) < b.most:
 		b.found = append(b.found, f)
-		for i := len(b.found) - 1; i > 0; {
-			parent := (i - 1) / 2
-			if betterFirst(b.found[i], b.found[parent]) <= 0 {
-				break
-			}
-			b.found[i], b.found[parent] = b.found[parent], b.found[i]
-			i = parent
-		}
-		return
+		heap.Fix(&b.found, len(b.found)-1)
+	case betterFirst(f, b.found[0]) < 0:
+		b.found[0] = f
+		heap.Fix(&b.found, 0)
 	}
-	if betterFirst(f, b.found[0]) >= 0 {
-		return
-	}
-	b.found[0] = f
-	for i := 0; ; {
-		worst := i
-		for _, child := range []int{2*i + 1, 2*i + 2} {
-			if child < len(b.found) && betterFirst(b.found[child], b.found[worst]) > 0 {
-				worst = child
-			}
-		}
-		if worst == i {
-			return
-		}
-		b.found[i], b.found[worst] = b.found[worst], b.found[i]
-		i = worst
-	}
+}
+
+// worstFirst is a heap of documents with the worst first.
+type worstFirst []found
+
+func (h worstFirst) Len() int           { return len(h) }
+func (h worstFirst) Less(i, j int) bool { return betterFirst(h[i], h[j]) > 0 }
+func (h worstFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+
+// Push adds a document at the end, for package heap.
+func (h *worstFirst) Push(f any) { *h = append(*h, f.(found)) }
+
+// Pop removes the document at the end, for package heap.
+func (h *worstFirst) Pop() any {
+	last := len(*h) - 1
+	f := (*h)[last]
+	*h = (*h)[:last]
+	return f
 }
 
 // weightedMatcher is a matcher with the share of its clause in the whole score.
