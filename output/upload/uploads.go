@@ -126,7 +126,7 @@ func turn(queued []s3.File, failures int) *s3.File { return &queued[failures%len
 
 // Run sends files until ctx ends. Its error is one of the disk.
 func (u *Uploads) Run(ctx context.Context) error {
-	failures, pauses := 0, upload.Pauses()
+	failures, pauses := 0, s3.Pauses()
 	for {
 		wait := u.every
 		plan, err := u.look()
@@ -160,7 +160,7 @@ func (u *Uploads) Run(ctx context.Context) error {
 // Finish sends the files that were finished by the end of the node, unless the store is away or ctx ends, and closes the list. Between
 // attempts that fail it waits.
 func (u *Uploads) Finish(ctx context.Context, wait Wait) error {
-	pauses := upload.Pauses()
+	pauses := s3.Pauses()
 	for failures := 0; u.cluster() != ""; {
 		plan, err := u.look()
 		if err == nil {
