@@ -36,7 +36,7 @@ func (c boundedCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	if err := checkFields(raw, most); err != nil {
 		return err
 	}
-	return unmarshal(raw, message)
+	return proto.Unmarshal(raw, message)
 }
 
 // checkFields counts the fields of a message.

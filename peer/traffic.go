@@ -32,13 +32,7 @@ func (m *meter) Marshal(v any) (mem.BufferSlice, error) {
 // Unmarshal reads the answer of another node.
 func (m *meter) Unmarshal(data mem.BufferSlice, v any) error {
 	m.bytes.Add(int64(data.Len()))
-	reply, ok := v.(*ContentReply)
-	if !ok {
-		return m.CodecV2.Unmarshal(data, v)
-	}
-	buf := data.MaterializeToBuffer(mem.DefaultBufferPool())
-	defer buf.Free()
-	return unmarshal(buf.ReadOnlyData(), reply)
+	return m.CodecV2.Unmarshal(data, v)
 }
 
 // meters are one for each method, by its full name. They are made once.

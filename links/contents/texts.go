@@ -28,7 +28,7 @@ func (x *Index) nearest(url string, print uint64) (string, uint32) {
 	switch {
 	case !found:
 		if len(url) <= maxPrintURL {
-			x.near.Add(print, strings.Clone(url)) // of a message of many
+			x.near.Add(print, strings.Clone(url)) // it may be a part of a larger string
 		}
 		return "", 0
 	case like == url: // it is fetched again
