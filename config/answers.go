@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -14,7 +13,7 @@ import (
 type Answers struct {
 	// Retries is how often a URL is tried again, and RetryStatuses after which answers.
 	Retries       int    `group:"politeness" placeholder:"N" default:"3" help:"Try a page again that failed or answered one of --retry-statuses, so many times: after 1, 10, 60 s, then every 60 s. The last answer is stored. After 429 and 503 the host waits." live:"cluster"`
-	RetryStatuses string `name:"retry-statuses" group:"politeness" placeholder:"LIST" default:"408,425,500,502,504,520-526" help:"Statuses, 400 to 599, after which a page is tried again; none: no status. 429 and 503 are apart: the host waits." live:"cluster"`
+	RetryStatuses string `name:"retry-statuses" group:"politeness" placeholder:"LIST" default:"408,425,500,502,504,520-526" empty:"none" help:"Statuses, 400 to 599, after which a page is tried again; none: no status. 429 and 503 are apart: the host waits." live:"cluster"`
 	// Timeout bounds a whole answer, HeaderTimeout the wait for its head.
 	Timeout       time.Duration `group:"politeness" placeholder:"DURATION" default:"60s" help:"Time limit of a whole answer; what came until then is kept." live:"cluster"`
 	HeaderTimeout time.Duration `name:"header-timeout" group:"politeness" placeholder:"DURATION" default:"15s" help:"Time limit of an answer's head." live:"cluster"`
@@ -47,37 +46,4 @@ func checkTimeLimit(flag string, d time.Duration) error {
 		return fmt.Errorf("--%s: %v is not between %v and %v: give a time such as 30s", flag, d, minTimeout, maxTimeout)
 	}
 	return nil
-}
-
-// addTo writes the settings into s: the defaults as absent, as older nodes have them.
-func (a *Answers) addTo(s *crawl.Settings) {
-	if a.Retries != crawl.DefaultRetries {
-		s.Retries = &a.Retries
-	}
-	switch a.RetryStatuses {
-	case crawl.DefaultRetryStatuses:
-	case "":
-		s.RetryStatuses = retry.None
-	default:
-		s.RetryStatuses = a.RetryStatuses
-	}
-	if a.Timeout != crawl.DefaultTimeout {
-		s.Timeout = a.Timeout
-	}
-	if a.HeaderTimeout != crawl.DefaultHeaderTimeout {
-		s.HeaderTimeout = a.HeaderTimeout
-	}
-	if a.Cookies != crawl.CookiesVisit {
-		s.Cookies = a.Cookies
-	}
-}
-
-// answersOf is the inverse of addTo.
-func answersOf(s *crawl.Settings) Answers {
-	a := Answers{Retries: s.RetryCount(), RetryStatuses: s.RetryList(), Cookies: crawl.CookiesOff}
-	a.Timeout, a.HeaderTimeout = s.Times()
-	if s.VisitCookies() {
-		a.Cookies = cmp.Or(s.Cookies, crawl.CookiesVisit)
-	}
-	return a
 }

@@ -69,7 +69,7 @@ type Cluster struct {
 	// Join holds gossip addresses of any members, host:port.
 	Join []string `group:"cluster" placeholder:"ADDR" help:"Gossip addresses of any members, possibly including this node's own; repeatable, comma-separated." live:"start"`
 	// ClusterName is a label: clusters with different names never merge.
-	ClusterName string `name:"cluster" group:"cluster" placeholder:"LABEL" default:"default" help:"Name of the cluster; clusters with different names never merge." live:"founding"`
+	ClusterName string `name:"cluster" group:"cluster" placeholder:"LABEL" default:"default" help:"Name of the cluster; clusters with different names never merge." live:"founding" fixed:"cannot change during the life of the cluster"`
 	// ClusterKeyFile holds the key that encrypts and authenticates all traffic between nodes.
 	ClusterKeyFile string `name:"cluster-key-file" group:"cluster" placeholder:"FILE" help:"The cluster's key; required beyond loopback unless --insecure." live:"start"`
 	// Insecure allows listening beyond loopback without a key.
@@ -79,8 +79,8 @@ type Cluster struct {
 	// to a node without a key.
 	AllowRemoteUnsafe bool `name:"allow-remote-unsafe" group:"cluster" help:"Let the API's admins widen --allow-net, ignore robots.txt and change the user agent through this node." live:"start"`
 	// Partitions and Replication apply only to the node that founds a cluster.
-	Partitions  int `group:"cluster" placeholder:"N" default:"1024" help:"Number of slices of the host space; a power of two or a prime, fixed by the founding node." live:"founding"`
-	Replication int `group:"cluster" placeholder:"N" default:"2" help:"Copies of each partition; fixed by the founding node." live:"founding"`
+	Partitions  int `group:"cluster" placeholder:"N" default:"1024" help:"Number of slices of the host space; a power of two or a prime, fixed by the founding node." live:"founding" fixed:"is fixed by the founding node for the cluster's life"`
+	Replication int `group:"cluster" placeholder:"N" default:"2" help:"Copies of each partition; fixed by the founding node." live:"founding" fixed:"is fixed by the founding node for the cluster's life"`
 	// Quorum is on or off. off takes over partitions even in a minority; then two nodes may crawl
 	// the same host during a split.
 	Quorum string `group:"cluster" placeholder:"on|off" default:"on" help:"off: take over partitions even in a minority; two nodes may then crawl the same host during a split." live:"start"`
@@ -92,22 +92,22 @@ type Cluster struct {
 type Scope struct {
 	// Seeds are URLs; SeedFiles are files with one URL per line, "-" is stdin. The command reads
 	// and submits both.
-	Seeds     []string `name:"seed" group:"scope" sep:"none" placeholder:"URL" help:"URL to start from; repeatable." live:"start"`
-	SeedFiles []string `name:"seeds" group:"scope" sep:"none" placeholder:"FILE" help:"File with one URL per line; - is stdin; repeatable." live:"start"`
+	Seeds     []string `name:"seed" group:"scope" sep:"none" placeholder:"URL" help:"URL to start from; repeatable." live:"start" fixed:"is not a setting of a running crawl: add seeds with crawlnode seeds add"`
+	SeedFiles []string `name:"seeds" group:"scope" sep:"none" placeholder:"FILE" help:"File with one URL per line; - is stdin; repeatable." live:"start" fixed:"is not a setting of a running crawl: add seeds with crawlnode seeds add"`
 	// Mode is page, prefix, host, domain or any, relative to the seeds.
 	Mode string `name:"scope" group:"scope" placeholder:"page|prefix|host|domain|any" default:"host" help:"Which URLs belong to the crawl, relative to the seeds." live:"cluster"`
 	// Include and Exclude are patterns: glob: (default), regex:, host:, prefix:.
 	Include []string `group:"scope" sep:"none" placeholder:"PATTERN" help:"Crawl only URLs that match; glob: (default), regex:, host: or prefix:; repeatable." live:"cluster"`
 	Exclude []string `group:"scope" sep:"none" placeholder:"PATTERN" help:"Never crawl URLs that match; overrides --include; repeatable." live:"cluster"`
 	// ExcludeFiles are files with one pattern per line; Load adds them to Exclude.
-	ExcludeFiles []string `name:"exclude-file" group:"scope" sep:"none" placeholder:"FILE" help:"File with one --exclude pattern per line; repeatable." live:"cluster"`
+	ExcludeFiles []string `name:"exclude-file" group:"scope" sep:"none" placeholder:"FILE" help:"File with one --exclude pattern per line; repeatable." live:"cluster" fixed:"is read when a node starts: give its patterns as exclude"`
 	// Assets is off, same-host or any.
 	Assets crawl.AssetPolicy `group:"scope" placeholder:"off|same-host|any" default:"off" help:"Also fetch what pages are shown with (images, scripts, style sheets), out of scope too: on the page's host, or any. Alone: any." live:"cluster"`
 	// Focus is the topic of a focused crawl; FocusMin is between 0 and 1.
 	Focus    Topic   `group:"scope" placeholder:"FILE" help:"Topic model, made by crawlnode focus train: what fits it is crawled first." live:"cluster"`
 	FocusMin float64 `name:"focus-min" group:"scope" placeholder:"0..1" default:"0" help:"With --focus: pages that fit less than this pass no links on; seeds always do." live:"cluster"`
 	// Normalize are names of rules of web/normalize.
-	Normalize []string `group:"scope" placeholder:"RULE" help:"Rules that make URLs of one page equal: sort-query, index-files, trailing-slash, session-ids, www; the founding node's, for the crawl's life." live:"founding"`
+	Normalize []string `group:"scope" placeholder:"RULE" help:"Rules that make URLs of one page equal: sort-query, index-files, trailing-slash, session-ids, www; the founding node's, for the crawl's life." live:"founding" fixed:"decides which URLs are known, so it is fixed when the crawl is founded: another one needs another --data-dir"`
 	// Priority are weights in the form of importance.ParseWeights.
 	Priority string `group:"scope" placeholder:"WEIGHTS" default:"importance=0.3,authority=0.25,change=0.2,depth=0.15,freshness=0.1" help:"Weights of a queued URL's score, each 0 to 1; what is left out weighs 0. The queue is ordered by it when weights other than the default are given (of more than depth), or with --recrawl; otherwise by depth. Weights of importance or authority other than the default have importance by links measured." live:"cluster"`
 }
@@ -126,21 +126,21 @@ type Politeness struct {
 	// Contact is a mail address or a web page about the crawl.
 	Contact string `group:"politeness" placeholder:"MAIL|URL" help:"Contact for site owners; required to crawl anything outside --allow-net." live:"cluster"`
 	// Robots is obey or ignore; ignore applies only to hosts inside AllowNet.
-	Robots string `group:"politeness" placeholder:"obey|ignore" default:"obey" help:"robots.txt; ignore only inside --allow-net." live:"cluster"`
+	Robots string `group:"politeness" placeholder:"obey|ignore" default:"obey" help:"robots.txt; ignore only inside --allow-net." live:"cluster" doc:"robots_ignore=ignore"`
 	// AllowNet holds private networks that may be crawled.
 	AllowNet []netip.Prefix `name:"allow-net" group:"politeness" placeholder:"CIDR" help:"Private network that may be crawled, e.g. 127.0.0.0/8; repeatable." live:"cluster"`
 	// TLSVerify is strict or record; record continues with a bad certificate.
-	TLSVerify string `name:"tls-verify" group:"politeness" placeholder:"strict|record" default:"strict" help:"record: continue with a bad certificate and record it." live:"cluster"`
+	TLSVerify string `name:"tls-verify" group:"politeness" placeholder:"strict|record" default:"strict" help:"record: continue with a bad certificate and record it." live:"cluster" doc:"tls_record=record"`
 	Answers   `embed:""`
 }
 
 // Output defines what is stored, and how safely.
 type Output struct {
 	// Store is warc or none.
-	Store    string `group:"output" placeholder:"warc|none" default:"warc" help:"warc: archive files under <data-dir>/warc; none: store no pages." live:"cluster"`
+	Store    string `group:"output" placeholder:"warc|none" default:"warc" help:"warc: archive files under <data-dir>/warc; none: store no pages." live:"cluster" doc:"archive=warc" fixed:"is fixed when a node starts, because it opens its archive then: restart the nodes with the flag"`
 	WARCSize Size   `name:"warc-size" group:"output" placeholder:"SIZE" default:"1GiB" help:"Start a new archive file at this size." live:"start"`
 	// Index is off or on.
-	Index string `group:"output" placeholder:"off|on" default:"off" help:"Index pages while they are crawled, for crawlnode search and /api/v1/search: on, those that are fetched from then on." live:"cluster"`
+	Index string `group:"output" placeholder:"off|on" default:"off" help:"Index pages while they are crawled, for crawlnode search and /api/v1/search: on, those that are fetched from then on." live:"cluster" doc:"index=on"`
 	// WARCCompression is gzip or zstd.
 	WARCCompression string `name:"warc-compression" group:"output" placeholder:"gzip|zstd" default:"gzip" help:"Compression of new archive files: .warc.gz or .warc.zst." live:"start"`
 	// Derive lists the derived outputs: pages, links, hosts, text, or all.

@@ -48,9 +48,30 @@ func Names() []string {
 	return names
 }
 
+// Changeable lists the flags of the settings that can be changed while the crawl runs, in the order
+// of declaration.
+func Changeable() []string {
+	var names []string
+	for _, f := range fieldsOf(&Config{}) {
+		if f.changeable() {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
 // EnvName is the environment variable of a flag.
 func EnvName(flag string) string {
 	return "CRAWLNODE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// words are the possible values of a setting that takes one of a few words; otherwise none.
+func (f field) words() []string {
+	hint := f.tag.Get("placeholder")
+	if f.value.Kind() != reflect.String || !strings.Contains(hint, "|") || hint != strings.ToLower(hint) {
+		return nil
+	}
+	return strings.Split(hint, "|")
 }
 
 // list reports whether the setting takes several values.

@@ -13,30 +13,6 @@ import (
 	"crawlnode/crawl"
 )
 
-// live are the flags of the crawl's settings that can be changed while it runs.
-var live = []string{
-	"scope", "include", "exclude", "assets", "focus", "focus-min", "max-depth", "max-pages", "max-pages-per-host", "max-suspicious-per-host", "max-duration", "max-body",
-	"delay", "ip-delay", "user-agent", "robots-agent", "contact", "robots", "tls-verify", "allow-net", "retries", "retry-statuses", "timeout", "header-timeout", "cookies", "priority", "index",
-	"recrawl", "recrawl-interval", "recrawl-min", "recrawl-max", "recrawl-share", "recrawl-changed",
-	"render", "render-match", "render-screenshot",
-}
-
-// foundersOnly are the flags of the crawl's settings that cannot.
-var foundersOnly = []string{"store", "normalize"}
-
-// whyFixed explains why the other flags cannot. A flag that is not listed here is a setting of one
-// node.
-var whyFixed = map[string]string{
-	"partitions":   "is fixed by the founding node for the cluster's life",
-	"replication":  "is fixed by the founding node for the cluster's life",
-	"cluster":      "cannot change during the life of the cluster",
-	"normalize":    "decides which URLs are known, so it is fixed when the crawl is founded: another one needs another --data-dir",
-	"store":        "is fixed when a node starts, because it opens its archive then: restart the nodes with the flag",
-	"seed":         "is not a setting of a running crawl: add seeds with crawlnode seeds add",
-	"seeds":        "is not a setting of a running crawl: add seeds with crawlnode seeds add",
-	"exclude-file": "is read when a node starts: give its patterns as exclude",
-}
-
 // Report converts settings to the names and values of the command line.
 func Report(s *crawl.Settings) crawl.SettingsReport {
 	c := ofSettings(s, "")
@@ -74,42 +50,6 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// ofSettings is the inverse of Settings: a Config whose Settings(version) are s. A default user
-// agent, of whatever version, is generated again, so that it follows the contact.
-func ofSettings(s *crawl.Settings, version string) Config {
-	word := func(second bool, words ...string) string {
-		if second {
-			return words[1]
-		}
-		return words[0]
-	}
-	c := Default()
-	c.Mode, c.Include, c.Exclude, c.Assets = s.Scope, slices.Clone(s.Include), slices.Clone(s.Exclude), s.AssetPolicy()
-	c.Normalize, c.Focus.Topic, c.FocusMin = slices.Clone(s.Normalize), s.Focus, s.FocusMin
-	c.MaxDepth, c.MaxPages, c.MaxPagesPerHost, c.MaxDuration, c.MaxBody = s.MaxDepth, s.MaxPages, s.MaxPagesPerHost, s.MaxDuration, Size(s.MaxBody)
-	c.MaxSuspiciousPerHost = s.SuspiciousPerHost()
-	c.Delay, c.IPDelay, c.Contact, c.AllowNet = s.Delay, s.IPDelay, s.Contact, slices.Clone(s.AllowNet)
-	c.RobotsAgent = s.RobotsAgent
-	c.Robots, c.TLSVerify, c.Store = word(s.RobotsIgnore, "obey", "ignore"), word(s.TLSRecord, "strict", "record"), word(s.Archive, "none", "warc")
-	c.Index = word(s.Index, "off", "on")
-	c.Render, c.RenderMatch, c.RenderScreenshot = cmp.Or(s.Render, crawl.RenderOff), slices.Clone(s.RenderMatch), s.RenderScreenshot
-	c.Priority, c.Revisits = cmp.Or(s.Priority, c.Priority), revisitsOf(s)
-	c.Answers = answersOf(s)
-	own := c.userAgent(version)
-	name, rest, _ := strings.Cut(own, " ")
-	theirName, theirRest, _ := strings.Cut(s.UserAgent, " ")
-	if rest != theirRest || product(name) != product(theirName) {
-		c.UserAgent = s.UserAgent
-	}
-	return c
-}
-
-// product is the name in a product token.
-func product(token string) string {
-	name, _, _ := strings.Cut(token, "/")
-	return name
-}
-
 // Change returns settings with changes applied, after the same checks as on the command line. Names
 // are those of flags; _ counts as -. The error is a *crawl.FieldErrors that lists everything that
 // is wrong.
@@ -135,14 +75,14 @@ func Change(s *crawl.Settings, changes map[string]json.RawMessage, version strin
 		case flag == "focus" && c.Focus.keeps(changes[name]):
 		case flag == "user-agent" && isText(changes[name], s.UserAgent):
 			continue // from the report: a default one still follows the contact
-		case slices.Contains(live, flag):
+		case f.changeable():
 			if err := f.setJSON(changes[name]); err != nil {
 				add(name, "%v", err)
 			}
-		case slices.Contains(foundersOnly, flag) && f.setJSON(changes[name]) == nil && f.equal(fieldNamed(&before, flag)): // unchanged from the report
+		case f.inDocument() && f.setJSON(changes[name]) == nil && f.equal(fieldNamed(&before, flag)): // unchanged from the report
 		default:
 			fixed++
-			add(name, "%s", cmp.Or(whyFixed[flag], "is a setting of one node: change the flag where it is started"))
+			add(name, "%s", cmp.Or(f.tag.Get("fixed"), "is a setting of one node: change the flag where it is started"))
 		}
 		named[flag] = true
 	}
@@ -189,7 +129,7 @@ func (c *Config) liveProblems(reach bool) []crawl.FieldError {
 }
 
 func didYouMean(flag string) string {
-	if s := Suggest(flag, live); s != "" {
+	if s := Suggest(flag, Changeable()); s != "" {
 		return fmt.Sprintf("; did you mean %q?", strings.ReplaceAll(s, "-", "_"))
 	}
 	return ": crawlnode crawl-config show lists them"

@@ -87,8 +87,8 @@ func (c *Config) Overruled(given []string, stored *crawl.Settings, version strin
 	var found []Overruled
 	for i, f := range fieldsOf(c) {
 		asked := slices.Contains(given, f.name) || f.name == "exclude" && slices.Contains(given, "exclude-file")
-		live := slices.Contains(live, f.name)
-		if !asked || !live && !slices.Contains(foundersOnly, f.name) {
+		live := f.changeable()
+		if !asked || !f.inDocument() {
 			continue
 		}
 		if own, other := f.texts(), theirFields[i].texts(); !slices.Equal(own, other) && (live || !f.equal(theirFields[i])) {

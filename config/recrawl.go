@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -13,15 +12,15 @@ import (
 // Revisits define when known pages are visited again.
 type Revisits struct {
 	// Recrawl is off, fixed or adaptive.
-	Recrawl string `group:"revisits" placeholder:"off|fixed|adaptive" default:"off" help:"Visit known pages again: fixed, each after --recrawl-interval; adaptive, each when a visit is worth most." live:"cluster"`
+	Recrawl string `group:"revisits" together:"recrawl_max" placeholder:"off|fixed|adaptive" default:"off" help:"Visit known pages again: fixed, each after --recrawl-interval; adaptive, each when a visit is worth most." live:"cluster"`
 	// RecrawlInterval is the fixed interval, or the first one; RecrawlMin and RecrawlMax are its bounds.
-	RecrawlInterval time.Duration `name:"recrawl-interval" group:"revisits" placeholder:"DURATION" default:"7d" help:"Time between two visits of a page; with adaptive the first guess. Below 1m needs --allow-net, and holds for all hosts of the crawl, public ones too." live:"cluster"`
-	RecrawlMin      time.Duration `name:"recrawl-min" group:"revisits" placeholder:"DURATION" default:"1h" help:"Shortest time between two visits of a page. Below 1m needs --allow-net, and holds for all hosts of the crawl, public ones too." live:"cluster"`
-	RecrawlMax      time.Duration `name:"recrawl-max" group:"revisits" placeholder:"DURATION" default:"90d" help:"Longest time between two visits of a page." live:"cluster"`
+	RecrawlInterval time.Duration `name:"recrawl-interval" group:"revisits" together:"recrawl_max" placeholder:"DURATION" default:"7d" help:"Time between two visits of a page; with adaptive the first guess. Below 1m needs --allow-net, and holds for all hosts of the crawl, public ones too." live:"cluster"`
+	RecrawlMin      time.Duration `name:"recrawl-min" group:"revisits" together:"recrawl_max" placeholder:"DURATION" default:"1h" help:"Shortest time between two visits of a page. Below 1m needs --allow-net, and holds for all hosts of the crawl, public ones too." live:"cluster"`
+	RecrawlMax      time.Duration `name:"recrawl-max" group:"revisits" together:"recrawl_max" placeholder:"DURATION" default:"90d" help:"Longest time between two visits of a page." live:"cluster"`
 	// RecrawlShare is above 0 and at most 1.
-	RecrawlShare float64 `name:"recrawl-share" group:"revisits" placeholder:"0..1" default:"0.5" help:"Share of the fetches for known pages while new ones wait too; whichever has nothing to do leaves its share to the other." live:"cluster"`
+	RecrawlShare float64 `name:"recrawl-share" group:"revisits" together:"recrawl_max" placeholder:"0..1" default:"0.5" help:"Share of the fetches for known pages while new ones wait too; whichever has nothing to do leaves its share to the other." live:"cluster"`
 	// RecrawlChanged is text or payload.
-	RecrawlChanged string `name:"recrawl-changed" group:"revisits" placeholder:"text|payload" default:"text" help:"What counts as a change of a page: text, more than a few words of it (numbers and dates do not count); payload, any byte." live:"cluster"`
+	RecrawlChanged string `name:"recrawl-changed" group:"revisits" together:"recrawl_max" placeholder:"text|payload" default:"text" help:"What counts as a change of a page: text, more than a few words of it (numbers and dates do not count); payload, any byte." live:"cluster"`
 }
 
 // maxRecrawl bounds the intervals: a longer one is a mistake.
@@ -94,36 +93,4 @@ func prefixed(flag string, err error) error {
 		return errors.Join(lines...)
 	}
 	return fmt.Errorf("%s: %w", flag, err)
-}
-
-// addTo adds the settings of revisits to those of the cluster. The defaults add nothing: a crawl
-// without revisits has the settings that it always had, for older nodes too.
-func (r *Revisits) addTo(s *crawl.Settings) {
-	if *r == Default().Revisits {
-		return
-	}
-	r.put(s)
-}
-
-// put writes the settings of revisits into those of the cluster.
-func (r *Revisits) put(s *crawl.Settings) {
-	s.Recrawl, s.RecrawlInterval, s.RecrawlMin, s.RecrawlMax = r.Recrawl, r.RecrawlInterval, r.RecrawlMin, r.RecrawlMax
-	s.RecrawlShare, s.RecrawlChanged = r.RecrawlShare, r.RecrawlChanged
-}
-
-// Filled returns settings in which what is left out for its default stands: for comparing them.
-func Filled(s *crawl.Settings) crawl.Settings {
-	filled, r := *s, revisitsOf(s)
-	r.put(&filled)
-	filled.Priority = cmp.Or(s.Priority, Default().Priority)
-	return filled
-}
-
-// revisitsOf is the inverse of addTo.
-func revisitsOf(s *crawl.Settings) Revisits {
-	if s.RecrawlMax == 0 {
-		return Default().Revisits
-	}
-	return Revisits{Recrawl: s.Recrawl, RecrawlInterval: s.RecrawlInterval, RecrawlMin: s.RecrawlMin, RecrawlMax: s.RecrawlMax,
-		RecrawlShare: s.RecrawlShare, RecrawlChanged: s.RecrawlChanged}
 }

@@ -4,56 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"crawlnode/crawl"
 )
-
-// Settings is the part of c that belongs to the cluster. The founding node's
-// settings become the cluster's; a joiner takes those over.
-//
-// The version is part of the default user agent. Delay 0 and RobotsIgnore apply
-// only inside AllowNet: the fetching node checks the address.
-func (c *Config) Settings(version string) crawl.Settings {
-	s := crawl.Settings{
-		Scope:           c.Mode,
-		Include:         slices.Clone(c.Include),
-		Exclude:         slices.Clone(c.Exclude),
-		Assets:          c.Assets == crawl.AssetsAny || c.Assets == crawl.AssetsSameHost,
-		AssetsSameHost:  c.Assets == crawl.AssetsSameHost,
-		Normalize:       slices.Clone(c.Normalize),
-		Focus:           c.Focus.Topic,
-		FocusMin:        c.FocusMin,
-		MaxDepth:        c.MaxDepth,
-		MaxPages:        c.MaxPages,
-		MaxPagesPerHost: c.MaxPagesPerHost,
-		MaxDuration:     c.MaxDuration,
-		MaxBody:         int64(c.MaxBody),
-		Delay:           c.Delay,
-		IPDelay:         c.IPDelay,
-		UserAgent:       c.userAgent(version),
-		RobotsAgent:     c.RobotsAgent,
-		Contact:         c.Contact,
-		RobotsIgnore:    c.Robots == "ignore",
-		TLSRecord:       c.TLSVerify == "record",
-		AllowNet:        slices.Clone(c.AllowNet),
-		Archive:         c.Store == "warc",
-		Index:           c.Index == "on",
-	}
-	if n := c.MaxSuspiciousPerHost; n != crawl.DefaultSuspiciousPerHost {
-		s.MaxSuspiciousPerHost = &n // absent as the default, as older nodes have it
-	}
-	if c.Priority != Default().Priority {
-		s.Priority = c.Priority
-	}
-	c.Revisits.addTo(&s)
-	answers := c.Answers // its own copy, since s has a pointer into it
-	answers.addTo(&s)
-	if s.Render = c.Render; s.Render == crawl.RenderOff {
-		s.Render = "" // as older nodes have it
-	}
-	s.RenderMatch, s.RenderScreenshot = slices.Clone(c.RenderMatch), c.RenderScreenshot
-	return s
-}
 
 // Derives reports whether an output is enabled.
 func (c *Config) Derives(output string) bool {

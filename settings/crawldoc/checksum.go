@@ -61,15 +61,15 @@ func nearlyChecksum(b []byte) error {
 		return err
 	}
 	for name := range fields {
-		if letters := []rune(name); len(letters) == len(checksumKey) && differing(letters, []rune(checksumKey)) <= 1 {
+		if letters := []rune(name); len(letters) == len(checksumKey) && differingLetters(letters, []rune(checksumKey)) <= 1 {
 			return errChecksum
 		}
 	}
 	return nil
 }
 
-// differing counts the letters in which two texts of one length differ.
-func differing(a, b []rune) (n int) {
+// differingLetters counts the letters in which two texts of one length differ.
+func differingLetters(a, b []rune) (n int) {
 	for i := range a {
 		if a[i] != b[i] {
 			n++
