@@ -16,7 +16,7 @@ func TestChangesAreAudited(t *testing.T) {
 		request, body, token string
 		want                 string // "role what old new status"; "" nothing
 	}{
-		{"PUT /api/v1/crawl", `{"settings":{"delay":"2s"}}`, "admin", `admin|PUT /api/v1/crawl|{"delay":""}|{"delay":"2s"}|200`},
+		{"PUT /api/v1/crawl", `{"settings":{"delay":"2s"}}`, "admin", `admin|PUT /api/v1/crawl|{"delay":"0s"}|{"delay":"2s"}|200`},
 		{"PUT /api/v1/crawl", `{"settings":{"delay":"2s"}}`, "operate", ""},
 		{"PUT /api/v1/crawl", `{"settings":{}}`, "admin", `admin|PUT /api/v1/crawl|||400`},
 		{"POST /api/v1/crawl/pause", "", "operate", "operate|POST /api/v1/crawl/pause|idle|pause|200"},

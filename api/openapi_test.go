@@ -15,6 +15,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"crawlnode/config"
 	"crawlnode/crawl"
 )
 
@@ -440,6 +441,11 @@ func fill(v reflect.Value, name string) {
 			fill(v.Field(i), v.Type().Name()+"."+tag)
 		}
 	case reflect.Slice:
+		if v.Type() == settingType {
+			gap := time.Second // null otherwise
+			v.Set(reflect.ValueOf(config.Report(&crawl.Settings{IPDelay: &gap})))
+			return
+		}
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(v.Index(0), name)
 	case reflect.Array:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/api/dashboard"
+	"crawlnode/config"
 	"crawlnode/crawl"
 )
 
@@ -45,6 +46,8 @@ var needed = map[reflect.Type][]string{
 // of returns the schema of t.
 func (s *schemas) of(t reflect.Type) object {
 	switch t {
+	case settingType:
+		return s.reference(t)
 	case timeType:
 		return object{"type": "string", "format": "date-time"}
 	case pointsType:
@@ -95,7 +98,12 @@ func (s *schemas) reference(t reflect.Type) object {
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 	if _, ok := s.named[name]; !ok {
 		s.named[name] = nil // a recursive type finds this
-		schema := s.structure(t, name)
+		var schema object
+		if t == settingType {
+			schema = settings()
+		} else {
+			schema = s.structure(t, name)
+		}
 		schema["description"] = meanings[name]
 		s.named[name] = schema
 	}
@@ -135,13 +143,33 @@ func (s *schemas) structure(t reflect.Type, name string) object {
 	return object{"type": "object", "properties": properties, "required": required}
 }
 
+// settings is the schema of crawl.SettingsReport.
+func settings() object {
+	properties, required := object{}, []string{}
+	for _, r := range config.ReportedSettings() {
+		schema := object{"type": r.Type}
+		if r.Type == "array" {
+			schema["items"] = object{"type": "string"}
+		}
+		if r.Null {
+			schema = orNull(schema)
+		}
+		schema["description"] = r.Meaning
+		properties[r.Name] = schema
+		required = append(required, r.Name)
+	}
+	return object{"type": "object", "properties": properties, "required": required}
+}
+
 // changes is the schema of a change of settings: the names of the report, with any value.
 func (s *schemas) changes() object {
 	properties := object{}
-	for i := range settingType.NumField() {
-		name := settingType.Field(i).Tag.Get("json")
-		properties[name] = object{"type": []any{"string", "number", "boolean", "array", "null"}, "items": object{"type": "string"},
-			"description": meanings["SettingsReport."+name]}
+	for _, r := range config.ReportedSettings() {
+		properties[r.Name] = object{
+			"type":        []any{"string", "number", "boolean", "array", "null"},
+			"items":       object{"type": "string"},
+			"description": r.Meaning,
+		}
 	}
 	return object{"type": "object", "properties": properties, "additionalProperties": false, "minProperties": 1}
 }

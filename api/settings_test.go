@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"crawlnode/config"
 	"crawlnode/crawl"
 )
 
 func (f *fakeNode) CrawlConfig(context.Context) (crawl.CrawlReport, error) {
-	return crawl.CrawlReport{State: crawl.CrawlIdle, Version: "3-a", Settings: crawl.SettingsReport{Include: []string{}, Exclude: []string{}, Normalize: []string{}, RenderMatch: []string{}, AllowNet: []string{}}}, f.err
+	return crawl.CrawlReport{State: crawl.CrawlIdle, Version: "3-a", Settings: config.Report(&crawl.Settings{})}, f.err
 }
 
 func (f *fakeNode) ChangeCrawl(ctx context.Context, c crawl.CrawlChange) (crawl.CrawlReport, error) {

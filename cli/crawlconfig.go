@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -111,34 +109,19 @@ func (v *crawlConfSetVerb) Run(ctx context.Context, env *Env) int {
 
 // lostEntries says what lists have lost by a change: what is given takes the place of the whole list.
 func lostEntries(before, after crawl.SettingsReport) (lines []string) {
-	old, now := listsOf(before), listsOf(after)
-	for _, key := range slices.Sorted(maps.Keys(old)) {
-		gone := slices.DeleteFunc(old[key], func(e string) bool { return slices.Contains(now[key], e) })
-		if len(gone) == 0 || len(now[key]) == 0 { // an empty list was meant so
+	for _, s := range before {
+		now := after.List(s.Name)
+		gone := slices.DeleteFunc(slices.Clone(before.List(s.Name)), func(e string) bool {
+			return slices.Contains(now, e)
+		})
+		if len(gone) == 0 || len(now) == 0 { // an empty list was meant so
 			continue
 		}
-		name := strings.ReplaceAll(key, "_", "-")
+		name := strings.ReplaceAll(s.Name, "_", "-")
 		lines = append(lines, fmt.Sprintf("%s has no longer: %s; what is given replaces the whole list: "+
 			"to keep an entry give it too, as in '%s=%s'", name, strings.Join(gone, ", "), name, gone[0]))
 	}
 	return lines
-}
-
-// listsOf are the settings that are lists of texts, by their names.
-func listsOf(s crawl.SettingsReport) map[string][]string {
-	raw, err := json.Marshal(s)
-	var all map[string]json.RawMessage
-	if err != nil || json.Unmarshal(raw, &all) != nil {
-		return nil
-	}
-	lists := map[string][]string{}
-	for key, value := range all {
-		var list []string
-		if json.Unmarshal(value, &list) == nil && len(list) > 0 {
-			lists[key] = list
-		}
-	}
-	return lists
 }
 
 // parseChanges reads KEY=VALUE. What stands once is a text, which the node reads
@@ -193,10 +176,9 @@ func topicText(value string) (string, error) {
 // writeSettings writes the settings as crawl-config set takes them, each on a line.
 func writeSettings(w io.Writer, r crawl.CrawlReport) error {
 	out := fmt.Sprintf("# version %s, the crawl is %s\n", plaintext.Escape(r.Version), plaintext.Escape(r.State))
-	s := reflect.ValueOf(r.Settings)
-	for i := range s.NumField() {
-		name := strings.ReplaceAll(s.Type().Field(i).Tag.Get("json"), "_", "-")
-		switch v := s.Field(i).Interface().(type) {
+	for _, s := range r.Settings {
+		name := plaintext.Escape(strings.ReplaceAll(s.Name, "_", "-"))
+		switch v := s.Value.(type) {
 		case []string:
 			if len(v) == 0 {
 				out += name + "=\n"
@@ -204,12 +186,8 @@ func writeSettings(w io.Writer, r crawl.CrawlReport) error {
 			for _, x := range v {
 				out += name + "=" + plaintext.Escape(x) + "\n"
 			}
-		case *string:
-			if v == nil {
-				out += "# " + name + " is 200ms, and 0 inside allow-net\n"
-				continue
-			}
-			out += name + "=" + plaintext.Escape(*v) + "\n"
+		case nil:
+			out += "# " + name + " is 200ms, and 0 inside allow-net\n"
 		default:
 			out += name + "=" + plaintext.Escape(fmt.Sprint(v)) + "\n"
 		}

@@ -10,7 +10,9 @@ import (
 // TestLostEntries: what a list has lost by a change is said, but not when it was emptied.
 func TestLostEntries(t *testing.T) {
 	t.Parallel()
-	with := func(exclude ...string) crawl.SettingsReport { return crawl.SettingsReport{Exclude: exclude} }
+	with := func(exclude ...string) crawl.SettingsReport {
+		return crawl.SettingsReport{{Name: "exclude", Value: exclude}}
+	}
 	for _, c := range []struct {
 		before, after []string
 		want          []string

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"testing"
 	"time"
 
@@ -36,7 +37,9 @@ func TestAnswersSurviveSettings(t *testing.T) {
 		if back := ofSettings(&got, "1"); !reflect.DeepEqual(back.Answers, a) {
 			t.Errorf("%s: %+v, want %+v", name, back.Answers, a)
 		}
-		if r := Report(&got); r.Retries != a.Retries || r.RetryStatuses != a.RetryStatuses || r.Timeout != a.Timeout.String() || r.Cookies != a.Cookies {
+		if r := Report(&got); r.Text("retries") != strconv.Itoa(a.Retries) ||
+			r.Text("retry_statuses") != a.RetryStatuses || r.Text("timeout") != a.Timeout.String() ||
+			r.Text("cookies") != a.Cookies {
 			t.Errorf("%s: reported as %+v", name, r)
 		}
 	}

@@ -13,41 +13,9 @@ import (
 	"crawlnode/crawl"
 )
 
-// Report converts settings to the names and values of the command line.
-func Report(s *crawl.Settings) crawl.SettingsReport {
-	c := ofSettings(s, "")
-	r := crawl.SettingsReport{
-		Scope: c.Mode, Include: orEmpty(c.Include), Exclude: orEmpty(c.Exclude), Assets: c.Assets, Normalize: orEmpty(c.Normalize),
-		Focus: s.Focus.String(), FocusMin: s.FocusMin,
-		MaxDepth: c.MaxDepth, MaxPages: c.MaxPages, MaxPagesPerHost: c.MaxPagesPerHost,
-		MaxSuspiciousPerHost: c.MaxSuspiciousPerHost,
-		MaxDuration:          c.MaxDuration.String(), MaxBody: c.MaxBody.String(),
-		Delay: c.Delay.String(), UserAgent: s.UserAgent, RobotsAgent: c.RobotsAgent, Contact: c.Contact, Robots: c.Robots, TLSVerify: c.TLSVerify,
-		AllowNet: []string{}, Store: c.Store, Index: c.Index, Priority: c.Priority, Recrawl: c.Recrawl, RecrawlInterval: shortDuration(c.RecrawlInterval),
-		RecrawlMin: shortDuration(c.RecrawlMin), RecrawlMax: shortDuration(c.RecrawlMax), RecrawlShare: c.RecrawlShare, RecrawlChanged: c.RecrawlChanged,
-		Render: c.Render, RenderMatch: orEmpty(c.RenderMatch), RenderScreenshot: c.RenderScreenshot,
-		Retries: c.Retries, RetryStatuses: c.RetryStatuses, Timeout: c.Timeout.String(), HeaderTimeout: c.HeaderTimeout.String(), Cookies: c.Cookies,
-	}
-	if c.IPDelay != nil {
-		text := c.IPDelay.String()
-		r.IPDelay = &text
-	}
-	for _, p := range c.AllowNet {
-		r.AllowNet = append(r.AllowNet, p.String())
-	}
-	return r
-}
-
 // equal compares two values of a setting, lists as sets.
 func (f field) equal(other field) bool {
 	return slices.Equal(slices.Compact(slices.Sorted(slices.Values(f.texts()))), slices.Compact(slices.Sorted(slices.Values(other.texts()))))
-}
-
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }
 
 // Change returns settings with changes applied, after the same checks as on the command line. Names

@@ -14,9 +14,9 @@ type Revisits struct {
 	// Recrawl is off, fixed or adaptive.
 	Recrawl string `group:"revisits" together:"recrawl_max" placeholder:"off|fixed|adaptive" default:"off" help:"Visit known pages again: fixed, each after --recrawl-interval; adaptive, each when a visit is worth most." live:"cluster"`
 	// RecrawlInterval is the fixed interval, or the first one; RecrawlMin and RecrawlMax are its bounds.
-	RecrawlInterval time.Duration `name:"recrawl-interval" group:"revisits" together:"recrawl_max" placeholder:"DURATION" default:"7d" help:"Time between two visits of a page; with adaptive the first guess. Below 1m needs --allow-net, and holds for all hosts of the crawl, public ones too." live:"cluster"`
-	RecrawlMin      time.Duration `name:"recrawl-min" group:"revisits" together:"recrawl_max" placeholder:"DURATION" default:"1h" help:"Shortest time between two visits of a page. Below 1m needs --allow-net, and holds for all hosts of the crawl, public ones too." live:"cluster"`
-	RecrawlMax      time.Duration `name:"recrawl-max" group:"revisits" together:"recrawl_max" placeholder:"DURATION" default:"90d" help:"Longest time between two visits of a page." live:"cluster"`
+	RecrawlInterval time.Duration `name:"recrawl-interval" group:"revisits" report:"days" together:"recrawl_max" placeholder:"DURATION" default:"7d" help:"Time between two visits of a page; with adaptive the first guess. Below 1m needs --allow-net, and holds for all hosts of the crawl, public ones too." live:"cluster"`
+	RecrawlMin      time.Duration `name:"recrawl-min" group:"revisits" report:"days" together:"recrawl_max" placeholder:"DURATION" default:"1h" help:"Shortest time between two visits of a page. Below 1m needs --allow-net, and holds for all hosts of the crawl, public ones too." live:"cluster"`
+	RecrawlMax      time.Duration `name:"recrawl-max" group:"revisits" report:"days" together:"recrawl_max" placeholder:"DURATION" default:"90d" help:"Longest time between two visits of a page." live:"cluster"`
 	// RecrawlShare is above 0 and at most 1.
 	RecrawlShare float64 `name:"recrawl-share" group:"revisits" together:"recrawl_max" placeholder:"0..1" default:"0.5" help:"Share of the fetches for known pages while new ones wait too; whichever has nothing to do leaves its share to the other." live:"cluster"`
 	// RecrawlChanged is text or payload.

@@ -48,8 +48,8 @@ func TestFocusIsRead(t *testing.T) {
 		t.Fatalf("%v, %v", s.Focus, s.FocusMin)
 	}
 	r := Report(&s)
-	if !strings.HasPrefix(r.Focus, "sql_topic.focus (sha256 ") || r.FocusMin != 0.25 {
-		t.Errorf("reported as %q, %v", r.Focus, r.FocusMin)
+	if !strings.HasPrefix(r.Text("focus"), "sql_topic.focus (sha256 ") || r.Text("focus_min") != "0.25" {
+		t.Errorf("reported as %q, %v", r.Text("focus"), r.Text("focus_min"))
 	}
 	back := ofSettings(&s, "1")
 	if again := back.Settings("1"); !again.Focus.Equal(s.Focus) || back.Validate() != nil {

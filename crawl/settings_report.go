@@ -1,8 +1,10 @@
 package crawl
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -24,47 +26,97 @@ type CrawlReport struct {
 }
 
 // SettingsReport has the crawl's settings, with the names and values of the command line, but _ for
-// -. All except Store and Normalize can be changed while the crawl runs.
-type SettingsReport struct {
-	Scope            string      `json:"scope"` // page, prefix, host, domain or any
-	Include          []string    `json:"include"`
-	Exclude          []string    `json:"exclude"`
-	Assets           AssetPolicy `json:"assets"`             // off, same-host or any
-	Normalize        []string    `json:"normalize"`          // rules that make URLs equal; fixed when the crawl is founded
-	Focus            string      `json:"focus"`              // name and digest of the topic model; "": none
-	FocusMin         float64     `json:"focus_min"`          // pages with a lower score pass no links on
-	MaxDepth         int         `json:"max_depth"`          // 0: no bound, as with all limits but max_body
-	MaxPages         int64       `json:"max_pages"`          // of the whole cluster
-	MaxPagesPerHost  int64       `json:"max_pages_per_host"` //
-	MaxDuration      string      `json:"max_duration"`       // such as 2h30m0s
-	MaxBody          string      `json:"max_body"`           // such as 10MiB
-	Delay            string      `json:"delay"`              // such as 1s
-	IPDelay          *string     `json:"ip_delay"`           // null: 200ms outside allow_net, 0 inside
-	UserAgent        string      `json:"user_agent"`
-	RobotsAgent      string      `json:"robots_agent"` // product token; "": that of user_agent
-	Contact          string      `json:"contact"`
-	Robots           string      `json:"robots"`     // obey or ignore, which applies inside allow_net only
-	TLSVerify        string      `json:"tls_verify"` // strict or record
-	AllowNet         []string    `json:"allow_net"`
-	Store            string      `json:"store"`             // warc or none; fixed when a node starts
-	Index            string      `json:"index"`             // off or on
-	Render           string      `json:"render"`            // off, auto or all
-	RenderMatch      []string    `json:"render_match"`      // patterns
-	RenderScreenshot bool        `json:"render_screenshot"` // a picture of each rendered page is archived
-	Retries          int         `json:"retries"`           // how often a URL is tried again
-	RetryStatuses    string      `json:"retry_statuses"`    // such as 502,520-526; none: no status
-	Timeout          string      `json:"timeout"`           // of a whole answer, such as 1m0s
-	HeaderTimeout    string      `json:"header_timeout"`    // of its head
-	Cookies          string      `json:"cookies"`           // off or visit
-	Priority         string      `json:"priority"`          // weights, such as depth=1
-	Recrawl          string      `json:"recrawl"`           // off, fixed or adaptive
-	RecrawlInterval  string      `json:"recrawl_interval"`  // such as 7d
-	RecrawlMin       string      `json:"recrawl_min"`
-	RecrawlMax       string      `json:"recrawl_max"`
-	RecrawlShare     float64     `json:"recrawl_share"`   // above 0, at most 1
-	RecrawlChanged   string      `json:"recrawl_changed"` // text or payload
-	// MaxSuspiciousPerHost bounds the URLs of a host that look like a trap; 0: no bound.
-	MaxSuspiciousPerHost int64 `json:"max_suspicious_per_host"`
+// -. In JSON it is one object, with its settings in their order. Package config makes it.
+type SettingsReport []SettingValue
+
+// SettingValue is one setting of a SettingsReport.
+type SettingValue struct {
+	Name string
+	// Value is a string, a bool, a json.Number, a []string that is not nil, or nil: not set.
+	Value any
+}
+
+// Text is the value of a setting as one text; "" when it is not set or not there.
+func (r SettingsReport) Text(name string) string {
+	for _, s := range r {
+		if s.Name == name && s.Value != nil {
+			return fmt.Sprint(s.Value)
+		}
+	}
+	return ""
+}
+
+// List is the value of a setting that is a list; nil when it is none.
+func (r SettingsReport) List(name string) []string {
+	for _, s := range r {
+		if list, ok := s.Value.([]string); ok && s.Name == name {
+			return list
+		}
+	}
+	return nil
+}
+
+// MarshalJSON writes the settings as one object.
+func (r SettingsReport) MarshalJSON() ([]byte, error) {
+	object := []byte{'{'}
+	for i, s := range r {
+		if i > 0 {
+			object = append(object, ',')
+		}
+		name, err := json.Marshal(s.Name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(s.Value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
+		}
+		object = append(append(append(object, name...), ':'), value...)
+	}
+	return append(object, '}'), nil
+}
+
+// UnmarshalJSON is the inverse.
+func (r *SettingsReport) UnmarshalJSON(object []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+		return errors.Join(errors.New("the settings are no JSON object"), err)
+	}
+	*r = SettingsReport{}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return err
+		}
+		value, err := settingValue(raw)
+		if err != nil {
+			return fmt.Errorf("%v: %w", name, err)
+		}
+		*r = append(*r, SettingValue{fmt.Sprint(name), value})
+	}
+	return nil
+}
+
+// settingValue reads a value in one of the forms of SettingValue.Value.
+func settingValue(raw json.RawMessage) (any, error) {
+	if list := []string{}; raw[0] == '[' {
+		err := json.Unmarshal(raw, &list)
+		return list, err
+	}
+	var value any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(&value); err != nil {
+		return nil, err
+	}
+	if _, ok := value.(map[string]any); ok {
+		return nil, errors.New("a setting is no object")
+	}
+	return value, nil
 }
 
 // CrawlChange is the body of PUT /api/v1/crawl: the named settings change and the others stay. A CrawlReport

@@ -116,9 +116,9 @@ func harvested(t *testing.T, nodes int, settings ...string) harvest {
 	c.addReady(nodes)
 	c.converged(30 * time.Second)
 	if len(settings) > 0 {
-		shown := c.nodes[len(c.nodes)-1].set(settings...).Settings
-		if now := c.sameSettings().Settings; now.Focus == "" || now.Focus != shown.Focus {
-			t.Fatalf("the topic is %q, and was set to %q", now.Focus, shown.Focus)
+		shown := c.nodes[len(c.nodes)-1].set(settings...).Settings.Text("focus")
+		if now := c.sameSettings().Settings.Text("focus"); now == "" || now != shown {
+			t.Fatalf("the topic is %q, and was set to %q", now, shown)
 		}
 	}
 	begun := time.Now()

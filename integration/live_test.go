@@ -39,7 +39,7 @@ func TestSettingsChangeLive(t *testing.T) {
 	if got := c.nodes[1].set("delay="+after.String(), "exclude=*/p7"); got.State != crawl.CrawlFinished {
 		t.Errorf("after a longer delay: %+v", got)
 	}
-	if got := c.nodes[2].set("max-pages=0"); got.State != crawl.CrawlRunning || got.Settings.Delay != after.String() {
+	if got := c.nodes[2].set("max-pages=0"); got.State != crawl.CrawlRunning || got.Settings.Text("delay") != after.String() {
 		t.Errorf("after the limit was lifted: %+v", got)
 	}
 	changed := time.Now()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -153,13 +154,15 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 		bodies := [2]string{fmt.Sprintf(`{"settings":{"max_depth":%d}}`, 10+i), fmt.Sprintf(`{"settings":{"max_pages":%d}}`, 100+i)}
 		codes, texts := both(bodies, "")
 		now := c.sameSettings()
-		if codes != [2]int{200, 200} || now.Settings.MaxDepth != 10+i || now.Settings.MaxPages != int64(100+i) {
+		if codes != [2]int{200, 200} || now.Settings.Text("max_depth") != strconv.Itoa(10+i) ||
+			now.Settings.Text("max_pages") != strconv.Itoa(100+i) {
 			t.Fatalf("two changes: %v\n%s\n%s\n%+v", codes, texts[0], texts[1], now)
 		}
 		bodies = [2]string{fmt.Sprintf(`{"settings":{"max_depth":%d}}`, 20+i), fmt.Sprintf(`{"settings":{"max_pages":%d}}`, 200+i)}
 		codes, texts = both(bodies, `"`+now.Version+`"`)
 		now = c.sameSettings()
-		first, second := now.Settings.MaxDepth == 20+i, now.Settings.MaxPages == int64(200+i)
+		first := now.Settings.Text("max_depth") == strconv.Itoa(20+i)
+		second := now.Settings.Text("max_pages") == strconv.Itoa(200+i)
 		want := map[bool]int{true: 200, false: 412}
 		if first == second || codes != [2]int{want[first], want[second]} {
 			t.Fatalf("two changes for one version: %v\n%s\n%s\n%+v", codes, texts[0], texts[1], now)

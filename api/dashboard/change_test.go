@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"crawlnode/config"
 	"crawlnode/crawl"
 )
 
@@ -17,7 +18,7 @@ import (
 func sentSettings(changed ...string) url.Values {
 	report, _ := (&fakeNode{text: "x"}).CrawlConfig(context.Background())
 	form := url.Values{"version": {"v7"}}
-	for _, g := range settingsOf(&report.Settings) {
+	for _, g := range settingsOf(report.Settings) {
 		for _, s := range g.Settings {
 			form.Set(s.Name, strings.ReplaceAll(s.Value, "\n", "\r\n"))
 		}
@@ -149,17 +150,27 @@ func TestStartNeedsTheRole(t *testing.T) {
 // Every setting that can change has a field, in whatever release it came.
 func TestEverySettingHasAField(t *testing.T) {
 	t.Parallel()
-	var report crawl.SettingsReport
+	report := config.Report(&crawl.Settings{})
 	fields := map[string]bool{}
-	for _, g := range settingsOf(&report) {
+	for _, g := range settingsOf(report) {
 		for _, s := range g.Settings {
 			fields[s.Name] = true
-			if s.Hint == "" || g.Title == "More" {
-				t.Errorf("%s has no place or no hint in settingPlans", s.Name)
+			if s.Hint == "" {
+				t.Errorf("%s has no hint", s.Name)
 			}
 		}
 	}
-	if len(fields) != len(settingPlans) || fields["store"] {
-		t.Errorf("%d fields for %d plans", len(fields), len(settingPlans))
+	for _, name := range config.Changeable() {
+		if !fields[strings.ReplaceAll(name, "-", "_")] {
+			t.Errorf("%s has no field", name)
+		}
+	}
+	if len(fields) != len(config.Changeable()) {
+		t.Errorf("%d fields for %d settings", len(fields), len(config.Changeable()))
+	}
+	for _, p := range settingPlans {
+		if !fields[p.name] {
+			t.Errorf("the form has a place for %s, which cannot be changed", p.name)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"crawlnode/config"
 	"crawlnode/crawl"
 )
 
@@ -128,8 +129,11 @@ func (f *fakeNode) OpenCapture(context.Context, string, int64) (io.ReadCloser, e
 }
 
 func (f *fakeNode) CrawlConfig(context.Context) (crawl.CrawlReport, error) {
-	return crawl.CrawlReport{State: crawl.CrawlRunning, Version: "v7", Settings: crawl.SettingsReport{Scope: "host", Include: []string{f.text, "*.html"}, MaxPages: 500, Delay: "1s", MaxDuration: "0s", Contact: f.text, Robots: "obey", Store: "warc",
-		Recrawl: crawl.RecrawlAdaptive, RecrawlInterval: "7d", RecrawlMin: "1h", RecrawlMax: "90d", RecrawlShare: 0.5, RecrawlChanged: "text"}}, f.err
+	settings := crawl.Settings{Scope: "host", Include: []string{f.text, "*.html"}, MaxPages: 500,
+		Delay: time.Second, Contact: f.text, UserAgent: f.text, Archive: true,
+		Recrawl: crawl.RecrawlAdaptive, RecrawlInterval: 7 * 24 * time.Hour, RecrawlMin: time.Hour,
+		RecrawlMax: 90 * 24 * time.Hour, RecrawlShare: 0.5, RecrawlChanged: crawl.RecrawlText}
+	return crawl.CrawlReport{State: crawl.CrawlRunning, Version: "v7", Settings: config.Report(&settings)}, f.err
 }
 
 func (f *fakeNode) ChangeCrawl(_ context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error) {

@@ -45,24 +45,25 @@ func (d *Dashboard) freshness(ctx context.Context, w http.ResponseWriter, r *htt
 		d.fail(w, r, st, "/freshness", err)
 		return
 	}
-	data.Mode = modeText(&report.Settings)
+	data.Mode = modeText(report.Settings)
 	s := d.history.Series(span, ranks{})
 	data.Charts, data.Rows = freshCharts(s), freshRows(s)
 	d.show(w, r, http.StatusOK, "freshness", page{Title: "Freshness", Nav: "/freshness", Status: st, Refresh: refreshOwn, Data: data})
 }
 
 // modeText says what the settings of revisits mean.
-func modeText(s *crawl.SettingsReport) string {
+func modeText(s crawl.SettingsReport) string {
 	changed := "a page counts as changed when its text has, without numbers and dates"
-	if s.RecrawlChanged == crawl.RecrawlPayload {
+	if s.Text("recrawl_changed") == crawl.RecrawlPayload {
 		changed = "a page counts as changed when any byte has"
 	}
-	switch s.Recrawl {
+	switch s.Text("recrawl") {
 	case crawl.RecrawlFixed:
-		return fmt.Sprintf("Each known page is visited again %s after its last visit; %s.", s.RecrawlInterval, changed)
+		return fmt.Sprintf("Each known page is visited again %s after its last visit; %s.",
+			s.Text("recrawl_interval"), changed)
 	case crawl.RecrawlAdaptive:
 		return fmt.Sprintf("Known pages are visited again when a visit is worth most, between %s and %s after the last one and at first after about %s; %s.",
-			s.RecrawlMin, s.RecrawlMax, s.RecrawlInterval, changed)
+			s.Text("recrawl_min"), s.Text("recrawl_max"), s.Text("recrawl_interval"), changed)
 	}
 	return "Known pages are not visited again: recrawl is off."
 }

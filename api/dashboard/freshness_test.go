@@ -8,6 +8,15 @@ import (
 	"crawlnode/crawl"
 )
 
+// revisits is a report with settings of revisits.
+func revisits(mode, interval, shortest, longest, changed string) crawl.SettingsReport {
+	return crawl.SettingsReport{
+		{Name: "recrawl", Value: mode}, {Name: "recrawl_interval", Value: interval},
+		{Name: "recrawl_min", Value: shortest}, {Name: "recrawl_max", Value: longest},
+		{Name: "recrawl_changed", Value: changed},
+	}
+}
+
 // TestModes: what the settings of revisits mean, in words.
 func TestModes(t *testing.T) {
 	t.Parallel()
@@ -16,11 +25,11 @@ func TestModes(t *testing.T) {
 		want string
 	}{
 		{crawl.SettingsReport{}, "recrawl is off"},
-		{crawl.SettingsReport{Recrawl: "off"}, "recrawl is off"},
-		{crawl.SettingsReport{Recrawl: "fixed", RecrawlInterval: "7d", RecrawlChanged: "payload"}, "visited again 7d after its last visit; a page counts as changed when any byte has"},
-		{crawl.SettingsReport{Recrawl: "adaptive", RecrawlInterval: "7d", RecrawlMin: "1h", RecrawlMax: "90d", RecrawlChanged: "text"}, "between 1h and 90d"},
+		{revisits("off", "", "", "", ""), "recrawl is off"},
+		{revisits("fixed", "7d", "", "", "payload"), "visited again 7d after its last visit; a page counts as changed when any byte has"},
+		{revisits("adaptive", "7d", "1h", "90d", "text"), "between 1h and 90d"},
 	} {
-		if got := modeText(&tc.s); !strings.Contains(got, tc.want) {
+		if got := modeText(tc.s); !strings.Contains(got, tc.want) {
 			t.Errorf("%+v: %q", tc.s, got)
 		}
 	}

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 
+	"crawlnode/config"
 	"crawlnode/crawl"
 )
 
@@ -40,118 +40,128 @@ type settingGroup struct {
 }
 
 // settingPlan says where a setting stands in the form, and its hint.
-type settingPlan struct {
-	group, name, hint string
-	words             []string
-}
+type settingPlan struct{ group, name, hint string }
 
-// settingPlans is the order of the form. A setting without a row stands at its end.
+// settingPlans is the order of the form. A setting without a row stands at its end, with
+// what the API says of it.
 var settingPlans = []settingPlan{
-	{"Scope", "scope", "Which links are followed, seen from each seed.", []string{"page", "prefix", "host", "domain", "any"}},
-	{"Scope", "include", "Patterns, one per line; only matching URLs are crawled. Such as *.html or regex:/docs/", nil},
-	{"Scope", "exclude", "Patterns, one per line. Exclude wins over include.", nil},
-	{"Scope", "assets", "Images, styles and scripts of the pages: none, those on the same host, or any.", []string{"off", "same-host", "any"}},
-	{"Scope", "focus", "The topic model of a focused crawl. crawlnode crawl-config set focus=FILE sets it; empty: none.", nil},
-	{"Scope", "focus_min", "Pages that fit the topic less than this pass no links on. 0 to 1; 0: all do.", nil},
-	{"Scope", "index", "Index pages for search: on, those that are fetched from then on.", []string{"off", "on"}},
-	{"Rendering", "render", "Show pages to a browser first: all, or auto, those that seem to need it.", []string{"off", "auto", "all"}},
-	{"Rendering", "render_match", "Patterns, one per line. With auto: these as well; with all: only these.", nil},
-	{"Rendering", "render_screenshot", "Archive a picture of each page that is shown.", nil},
-	{"Limits", "max_depth", "Links from a seed. 0: no limit.", nil},
-	{"Limits", "max_pages", "Pages of the whole cluster. 0: no limit.", nil},
-	{"Limits", "max_pages_per_host", "0: no limit.", nil},
+	{"Scope", "scope", "Which links are followed, seen from each seed."},
+	{"Scope", "include",
+		"Patterns, one per line; only matching URLs are crawled. Such as *.html or regex:/docs/"},
+	{"Scope", "exclude", "Patterns, one per line. Exclude wins over include."},
+	{"Scope", "assets",
+		"Images, styles and scripts of the pages: none, those on the same host, or any."},
+	{"Scope", "focus",
+		"The topic model of a focused crawl. crawlnode crawl-config set focus=FILE sets it; " +
+			"empty: none."},
+	{"Scope", "focus_min",
+		"Pages that fit the topic less than this pass no links on. 0 to 1; 0: all do."},
+	{"Scope", "index", "Index pages for search: on, those that are fetched from then on."},
+	{"Rendering", "render",
+		"Show pages to a browser first: all, or auto, those that seem to need it."},
+	{"Rendering", "render_match",
+		"Patterns, one per line. With auto: these as well; with all: only these."},
+	{"Rendering", "render_screenshot", "Archive a picture of each page that is shown."},
+	{"Limits", "max_depth", "Links from a seed. 0: no limit."},
+	{"Limits", "max_pages", "Pages of the whole cluster. 0: no limit."},
+	{"Limits", "max_pages_per_host", "0: no limit."},
 	{"Limits", "max_suspicious_per_host",
-		"URLs of a host that look like a trap, as a calendar without an end. 0: no limit.", nil},
-	{"Limits", "max_duration", "Such as 2h. 0s: no limit.", nil},
-	{"Limits", "max_body", "The longest answer that is kept whole, such as 10MiB.", nil},
-	{"Revisits", "recrawl", "Visit known pages again: off; fixed, each after the interval; adaptive, each when a visit is worth most.", []string{"off", "fixed", "adaptive"}},
-	{"Revisits", "recrawl_interval", "Time between two visits of a page, such as 7d; with adaptive the first guess. Below 1m only inside allow-net.", nil},
-	{"Revisits", "recrawl_min", "The shortest time between two visits, such as 1h.", nil},
-	{"Revisits", "recrawl_max", "The longest time between two visits, such as 90d.", nil},
-	{"Revisits", "recrawl_share", "Share of the fetches for known pages while new ones wait: above 0, at most 1.", nil},
-	{"Revisits", "recrawl_changed", "What counts as a change: the text, without numbers and dates, or any byte.", []string{"text", "payload"}},
-	{"Revisits", "priority", "Weights of a queued URL's score. Today the queue is ordered by depth alone.", nil},
-	{"Politeness", "delay", "The least gap between two requests to a host, such as 1s.", nil},
-	{"Politeness", "ip_delay", "The least gap for one IP address. Empty: 200ms, and 0 inside allow-net.", nil},
-	{"Politeness", "robots", "ignore applies inside allow-net only.", []string{"obey", "ignore"}},
-	{"Politeness", "retries", "How often a page is tried again that failed, or answered one of the retry statuses.", nil},
-	{"Politeness", "retry_statuses", "Such as 502,504,520-526; none: no status. After 429 and 503 the host waits.", nil},
-	{"Politeness", "timeout", "Time limit of a whole answer, such as 1m.", nil},
-	{"Politeness", "header_timeout", "Time limit of an answer's head, such as 15s.", nil},
-	{"Politeness", "cookies", "visit: cookies set by a redirect go with that page's redirects. host: each host has a jar.", []string{"off", "visit", "host"}},
-	{"Politeness", "contact", "An address for site owners; required outside allow-net.", nil},
-	{"Politeness", "user_agent", "The name that web servers see.", nil},
-	{"Politeness", "robots_agent", "The name that robots.txt, X-Robots-Tag and meta robots have for it. Empty: the first word of user_agent.", nil},
-	{"Network", "tls_verify", "record: continue with a bad certificate and record it.", []string{"strict", "record"}},
-	{"Network", "allow_net", "Private networks that may be crawled, such as 10.0.0.0/8, one per line.", nil},
+		"URLs of a host that look like a trap, as a calendar without an end. 0: no limit."},
+	{"Limits", "max_duration", "Such as 2h. 0s: no limit."},
+	{"Limits", "max_body", "The longest answer that is kept whole, such as 10MiB."},
+	{"Revisits", "recrawl",
+		"Visit known pages again: off; fixed, each after the interval; adaptive, each when a " +
+			"visit is worth most."},
+	{"Revisits", "recrawl_interval",
+		"Time between two visits of a page, such as 7d; with adaptive the first guess. Below " +
+			"1m only inside allow-net."},
+	{"Revisits", "recrawl_min", "The shortest time between two visits, such as 1h."},
+	{"Revisits", "recrawl_max", "The longest time between two visits, such as 90d."},
+	{"Revisits", "recrawl_share",
+		"Share of the fetches for known pages while new ones wait: above 0, at most 1."},
+	{"Revisits", "recrawl_changed",
+		"What counts as a change: the text, without numbers and dates, or any byte."},
+	{"Revisits", "priority",
+		"Weights of a queued URL's score. Today the queue is ordered by depth alone."},
+	{"Politeness", "delay", "The least gap between two requests to a host, such as 1s."},
+	{"Politeness", "ip_delay",
+		"The least gap for one IP address. Empty: 200ms, and 0 inside allow-net."},
+	{"Politeness", "robots", "ignore applies inside allow-net only."},
+	{"Politeness", "retries",
+		"How often a page is tried again that failed, or answered one of the retry statuses."},
+	{"Politeness", "retry_statuses",
+		"Such as 502,504,520-526; none: no status. After 429 and 503 the host waits."},
+	{"Politeness", "timeout", "Time limit of a whole answer, such as 1m."},
+	{"Politeness", "header_timeout", "Time limit of an answer's head, such as 15s."},
+	{"Politeness", "cookies",
+		"visit: cookies set by a redirect go with that page's redirects. host: each host has " +
+			"a jar."},
+	{"Politeness", "contact", "An address for site owners; required outside allow-net."},
+	{"Politeness", "user_agent", "The name that web servers see."},
+	{"Politeness", "robots_agent",
+		"The name that robots.txt, X-Robots-Tag and meta robots have for it. Empty: the first " +
+			"word of user_agent."},
+	{"Network", "tls_verify", "record: continue with a bad certificate and record it."},
+	{"Network", "allow_net",
+		"Private networks that may be crawled, such as 10.0.0.0/8, one per line."},
 }
 
 // startNames are the settings in the form that starts a crawl.
 var startNames = []string{"scope", "max_depth", "max_pages", "max_duration", "delay", "contact"}
 
-// fixedNames are shown nowhere: they cannot change while nodes run.
-var fixedNames = []string{"normalize", "store"}
-
-// settingsOf lists the settings of a report in the order of the form, by group.
-func settingsOf(report *crawl.SettingsReport) []settingGroup {
+// settingsOf lists the settings of a report that can be changed, by group and in the form's order.
+func settingsOf(report crawl.SettingsReport) []settingGroup {
+	plans := slices.Clone(settingPlans)
 	all := map[string]*setting{}
-	var rest []string
-	value := reflect.ValueOf(report).Elem()
-	for i := range value.NumField() {
-		name, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("json"), ",")
-		all[name] = newSetting(name, value.Field(i))
-		if !slices.ContainsFunc(settingPlans, func(p settingPlan) bool { return p.name == name }) && !slices.Contains(fixedNames, name) {
-			rest = append(rest, name)
+	for _, r := range config.ReportedSettings() {
+		i := slices.IndexFunc(report, func(v crawl.SettingValue) bool { return v.Name == r.Name })
+		if i < 0 || !r.Changeable {
+			continue
+		}
+		all[r.Name] = newSetting(r, report[i].Value)
+		if !slices.ContainsFunc(plans, func(p settingPlan) bool { return p.name == r.Name }) {
+			plans = append(plans, settingPlan{"More", r.Name, r.Meaning})
 		}
 	}
 	var groups []settingGroup
-	add := func(title string, s *setting) {
-		if len(groups) == 0 || groups[len(groups)-1].Title != title {
-			groups = append(groups, settingGroup{Title: title})
+	for _, p := range plans {
+		s := all[p.name]
+		if s == nil {
+			continue
+		}
+		if len(groups) == 0 || groups[len(groups)-1].Title != p.group {
+			groups = append(groups, settingGroup{Title: p.group})
 		}
 		g := &groups[len(groups)-1]
+		s.Hint = p.hint
 		g.Settings = append(g.Settings, s)
-	}
-	for _, p := range settingPlans {
-		if s := all[p.name]; s != nil {
-			s.Hint = p.hint
-			if p.words != nil && s.Kind == kindText {
-				s.Kind, s.Words = kindChoice, p.words
-			}
-			add(p.group, s)
-		}
-	}
-	for _, name := range rest {
-		add("More", all[name])
 	}
 	return groups
 }
 
 // newSetting makes a field of a value of the report.
-func newSetting(name string, v reflect.Value) *setting {
-	s := &setting{Name: name, Flag: strings.ReplaceAll(name, "_", "-"), Kind: kindText}
+func newSetting(r config.Reported, value any) *setting {
+	s := &setting{Name: r.Name, Flag: strings.ReplaceAll(r.Name, "_", "-"), Kind: kindText}
 	var err error
-	if s.old, err = json.Marshal(v.Interface()); err != nil {
+	if s.old, err = json.Marshal(value); err != nil {
 		panic("BUG: " + err.Error()) // texts, numbers and lists of texts
 	}
-	switch v.Kind() {
-	case reflect.Bool:
-		s.Kind, s.Words, s.Value = kindChoice, []string{"false", "true"}, fmt.Sprint(v.Bool())
-	case reflect.Slice:
-		lines := make([]string, v.Len())
-		for i := range lines {
-			lines[i] = fmt.Sprint(v.Index(i))
-		}
-		s.Kind, s.Value = kindLines, strings.Join(lines, "\n")
-	case reflect.Pointer:
-		if s.emptyNull = true; !v.IsNil() {
-			s.Value = fmt.Sprint(v.Elem())
-		}
-	case reflect.String:
-		s.Value = v.String()
+	switch v := value.(type) {
+	case nil:
+	case []string:
+		s.Value = strings.Join(v, "\n")
 	default:
-		s.Value, s.emptyNull = fmt.Sprint(v), true
+		s.Value = fmt.Sprint(v)
 	}
+	switch s.Words = r.Words; {
+	case r.Type == "boolean":
+		s.Kind, s.Words = kindChoice, []string{"false", "true"}
+	case r.Type == "array":
+		s.Kind = kindLines
+	case r.Words != nil:
+		s.Kind = kindChoice
+	}
+	s.emptyNull = r.Null || r.Type == "integer" || r.Type == "number"
 	return s
 }
 
@@ -163,7 +173,7 @@ type settingsForm struct {
 }
 
 func newSettingsForm(report *crawl.CrawlReport) *settingsForm {
-	return &settingsForm{Version: report.Version, Groups: settingsOf(&report.Settings)}
+	return &settingsForm{Version: report.Version, Groups: settingsOf(report.Settings)}
 }
 
 // only keeps the named settings, in this order, as one group.

@@ -22,7 +22,7 @@ func ClusterOf(c *client.Client) Cluster { return Cluster{readback.Cluster{Node:
 // Normalize implements Source.
 func (c Cluster) Normalize(ctx context.Context) ([]string, error) {
 	report, err := c.Client.CrawlConfig(ctx)
-	return report.Settings.Normalize, err
+	return report.Settings.List("normalize"), err
 }
 
 // Entries implements mirror.Source.

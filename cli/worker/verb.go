@@ -72,14 +72,16 @@ func newFetcher(ctx context.Context, c *client.Client, fetchers int) (*fetcher.F
 		return nil, err
 	}
 	var allowed []netip.Prefix
-	for _, text := range report.Settings.AllowNet {
+	for _, text := range report.Settings.List("allow_net") {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
 			return nil, fmt.Errorf("the crawl's allow_net: %w", err)
 		}
 		allowed = append(allowed, p)
 	}
-	return fetcher.New(fetcher.Options{UserAgent: report.Settings.UserAgent, MaxIdleConns: 4 * fetchers, TLSRecord: report.Settings.TLSVerify == "record",
+	return fetcher.New(fetcher.Options{
+		UserAgent: report.Settings.Text("user_agent"), MaxIdleConns: 4 * fetchers,
+		TLSRecord: report.Settings.Text("tls_verify") == "record",
 		Allowed: func(a netip.Addr) bool {
 			for _, p := range allowed {
 				if p.Contains(a.Unmap()) {

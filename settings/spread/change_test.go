@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,16 @@ func TestUnsafeChangesAreNotForTheNetwork(t *testing.T) {
 	}
 }
 
+// setDepth edits a report as a person does.
+func setDepth(r *crawl.CrawlReport, depth string) {
+	r.Settings = slices.Clone(r.Settings)
+	for i, s := range r.Settings {
+		if s.Name == "max_depth" {
+			r.Settings[i].Value = json.Number(depth)
+		}
+	}
+}
+
 // TestReportWrittenBack: a report with other settings is a change; with another state it is none.
 func TestReportWrittenBack(t *testing.T) {
 	t.Parallel()
@@ -72,11 +83,11 @@ func TestReportWrittenBack(t *testing.T) {
 		edit  func(*crawl.CrawlReport)
 		wrong string // field; "": the change is made
 	}{
-		{func(r *crawl.CrawlReport) { r.Settings.MaxDepth = 3; r.Untold = []string{"b"} }, ""},
-		{func(r *crawl.CrawlReport) { r.Settings.MaxDepth = 4; r.State = "" }, ""},
-		{func(r *crawl.CrawlReport) { r.Settings.MaxDepth = 5; r.State = crawl.CrawlPaused }, "state"},
+		{func(r *crawl.CrawlReport) { setDepth(r, "3"); r.Untold = []string{"b"} }, ""},
+		{func(r *crawl.CrawlReport) { setDepth(r, "4"); r.State = "" }, ""},
+		{func(r *crawl.CrawlReport) { setDepth(r, "5"); r.State = crawl.CrawlPaused }, "state"},
 		{func(r *crawl.CrawlReport) {
-			r.Settings.MaxDepth = 5
+			setDepth(r, "5")
 			r.FinishReason = new(crawl.FinishStopped)
 		}, "finish_reason"},
 	} {
@@ -98,7 +109,7 @@ func TestReportWrittenBack(t *testing.T) {
 			if !ok || len(wrong.Fields) != 1 || wrong.Fields[0].Field != c.wrong || wrong.Fixed || n.o.document().Name() != before.Version {
 				t.Errorf("another %s: %v", c.wrong, err)
 			}
-		} else if err != nil || after.Settings.MaxDepth != report.Settings.MaxDepth {
+		} else if err != nil || after.Settings.Text("max_depth") != report.Settings.Text("max_depth") {
 			t.Errorf("%+v: %v", after, err)
 		}
 	}
@@ -127,7 +138,7 @@ func TestChangesOfOneVersion(t *testing.T) {
 	}
 	first := n.o.document().Name()
 	r, err := change(3, first)
-	if err != nil || r.Settings.MaxDepth != 3 || n.changed.Load() != 1 {
+	if err != nil || r.Settings.Text("max_depth") != "3" || n.changed.Load() != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if _, err := change(4, first); !errors.Is(err, crawl.ErrChanged) || !strings.Contains(err.Error(), r.Version) {
