@@ -114,7 +114,7 @@ type Options struct {
 	// crawl.ErrForbidden, the caller may be told the reason. From and Remote are filled in by this
 	// package. Nil: the cluster has no key, and no secret is needed. It may be called from many
 	// goroutines.
-	Access func(secret string) (crawl.Asker, error)
+	Access func(secret string) (crawl.Caller, error)
 	// Hosts are host names, without port, that requests to this node may use in addition to IP
 	// addresses, localhost and names without a dot.
 	Hosts []string

@@ -145,16 +145,16 @@ func (f *fakeNode) RotateKey(_ context.Context, key string) (crawl.RotationRepor
 
 // secretOnly is the access check of a cluster whose key's token is "secret" and whose other tokens
 // are the names of their roles.
-func secretOnly(secret string) (crawl.Asker, error) {
+func secretOnly(secret string) (crawl.Caller, error) {
 	switch role, err := crawl.ParseRole(secret); {
 	case secret == "secret":
-		return crawl.Asker{ID: crawl.KeyAsker, Role: crawl.RoleAdmin}, nil
+		return crawl.Caller{ID: crawl.KeyCaller, Role: crawl.RoleAdmin}, nil
 	case secret == "old":
-		return crawl.Asker{}, fmt.Errorf("%w: the token 77 has expired", crawl.ErrForbidden)
+		return crawl.Caller{}, fmt.Errorf("%w: the token 77 has expired", crawl.ErrForbidden)
 	case err == nil:
-		return crawl.Asker{ID: secret, Role: role}, nil
+		return crawl.Caller{ID: secret, Role: role}, nil
 	}
-	return crawl.Asker{}, errors.New("no token")
+	return crawl.Caller{}, errors.New("no token")
 }
 
 func (f *fakeNode) Ready() (bool, string) { return f.ready, "still joining" }

@@ -25,7 +25,7 @@ func audited(next http.Handler, backend Backend, pattern string) http.Handler {
 	onlySeeds := pattern == "POST /api/v1/frontier/urls"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, note := crawl.WithNote(r.Context())
-		asker := crawl.AskerOf(ctx)
+		asker := crawl.CallerOf(ctx)
 		out := &coded{ResponseWriter: w, code: http.StatusOK}
 		defer func() { // also when the answer was interrupted
 			if onlySeeds && note.New == "" {

@@ -42,7 +42,7 @@ func ambiguous(r *http.Request) bool {
 
 // guard allows only callers with the role, and what other sites may reach; see the package comment.
 func guard(next http.Handler, role crawl.Role, of reach, o Options) http.Handler {
-	return checkHost(checkAsker(checkSite(o.bodies.hold(trusted(next)), of), role, o), o)
+	return checkHost(checkCaller(checkSite(o.bodies.hold(trusted(next)), of), role, o), o)
 }
 
 // connKey is the key of a request's connection in its context.
@@ -103,10 +103,10 @@ func ownHost(host string, hosts []string) bool {
 
 // checkAsker identifies the caller, stores it in the request's context, and refuses it if it lacks
 // the role. Without a key no secret is needed, and every caller may do everything.
-func checkAsker(next http.Handler, role crawl.Role, o Options) http.Handler {
+func checkCaller(next http.Handler, role crawl.Role, o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from := addrOf(r.RemoteAddr)
-		asker := crawl.Asker{Role: crawl.RoleAdmin}
+		asker := crawl.Caller{Role: crawl.RoleAdmin}
 		if o.Access != nil {
 			var err error
 			if asker, err = o.Access(secretOf(r)); err != nil {
@@ -120,7 +120,7 @@ func checkAsker(next http.Handler, role crawl.Role, o Options) http.Handler {
 			writeProblem(w, http.StatusForbidden, "this needs the role "+role.String()+", and this token has the role "+asker.Role.String())
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(crawl.WithAsker(r.Context(), asker)))
+		next.ServeHTTP(w, r.WithContext(crawl.WithCaller(r.Context(), asker)))
 	})
 }
 

@@ -223,18 +223,18 @@ func TestReboundNameWithAKey(t *testing.T) {
 // TestAskerIsTold checks that the node learns the caller.
 func TestAskerIsTold(t *testing.T) {
 	t.Parallel()
-	var got crawl.Asker
-	seen := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = crawl.AskerOf(r.Context()) })
+	var got crawl.Caller
+	seen := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = crawl.CallerOf(r.Context()) })
 	for _, c := range []struct {
 		name, from string
-		access     func(string) (crawl.Asker, error)
-		want       crawl.Asker
+		access     func(string) (crawl.Caller, error)
+		want       crawl.Caller
 	}{
-		{"no key, this machine", "127.0.0.1:5", nil, crawl.Asker{Role: crawl.RoleAdmin, From: "127.0.0.1"}},
-		{"no key, IPv6", "[::1]:5", nil, crawl.Asker{Role: crawl.RoleAdmin, From: "::1"}},
-		{"no key, elsewhere", "192.0.2.1:5", nil, crawl.Asker{Role: crawl.RoleAdmin, From: "192.0.2.1", Remote: true}},
-		{"no key, no address", "@", nil, crawl.Asker{Role: crawl.RoleAdmin, From: "invalid IP", Remote: true}},
-		{"a key, this machine", "127.0.0.1:5", secretOnly, crawl.Asker{ID: "operate", Role: crawl.RoleOperate, From: "127.0.0.1", Remote: true}},
+		{"no key, this machine", "127.0.0.1:5", nil, crawl.Caller{Role: crawl.RoleAdmin, From: "127.0.0.1"}},
+		{"no key, IPv6", "[::1]:5", nil, crawl.Caller{Role: crawl.RoleAdmin, From: "::1"}},
+		{"no key, elsewhere", "192.0.2.1:5", nil, crawl.Caller{Role: crawl.RoleAdmin, From: "192.0.2.1", Remote: true}},
+		{"no key, no address", "@", nil, crawl.Caller{Role: crawl.RoleAdmin, From: "invalid IP", Remote: true}},
+		{"a key, this machine", "127.0.0.1:5", secretOnly, crawl.Caller{ID: "operate", Role: crawl.RoleOperate, From: "127.0.0.1", Remote: true}},
 	} {
 		o := Options{Access: c.access}
 		o.begin()
@@ -244,7 +244,7 @@ func TestAskerIsTold(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
-		got = crawl.Asker{}
+		got = crawl.Caller{}
 	}
 	if fmt.Sprint(crawl.RoleNobody, crawl.RoleRead, crawl.RoleOperate, crawl.RoleAdmin) != "nobody read operate admin" {
 		t.Error("the roles have other names")

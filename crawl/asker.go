@@ -32,7 +32,7 @@ func ParseRole(word string) (Role, error) {
 }
 
 // Asker is the caller of an API request.
-type Asker struct {
+type Caller struct {
 	// ID is that of the token, KeyAsker for the key's own, or "" where none is needed.
 	ID   string
 	Role Role
@@ -43,22 +43,22 @@ type Asker struct {
 }
 
 // KeyAsker is the id of a caller with the cluster's key itself.
-const KeyAsker = "cluster-key"
+const KeyCaller = "cluster-key"
 
-type askerKey struct{}
+type callerKey struct{}
 
 // WithAsker stores the caller in ctx.
-func WithAsker(ctx context.Context, a Asker) context.Context {
-	return context.WithValue(ctx, askerKey{}, a)
+func WithCaller(ctx context.Context, a Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, a)
 }
 
 // AskerOf is the caller stored in ctx. Without one it is the node's own program, which may do
 // everything.
-func AskerOf(ctx context.Context) Asker {
-	if a, ok := ctx.Value(askerKey{}).(Asker); ok {
+func CallerOf(ctx context.Context) Caller {
+	if a, ok := ctx.Value(callerKey{}).(Caller); ok {
 		return a
 	}
-	return Asker{Role: RoleAdmin}
+	return Caller{Role: RoleAdmin}
 }
 
 // ErrForbidden is inside an error when the caller lacks a right. The API answers 403.

@@ -30,7 +30,7 @@ func (n *Node) APITLS() *tls.Config {
 }
 
 // Access judges what callers of the API show; nil without a cluster key.
-func (n *Node) Access() func(secret string) (crawl.Asker, error) {
+func (n *Node) Access() func(secret string) (crawl.Caller, error) {
 	if n.keys.ring == nil {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (n *Node) Access() func(secret string) (crawl.Asker, error) {
 		_, revoked := n.doc.Current().Doc.Revoked[id]
 		return revoked
 	})
-	return func(secret string) (crawl.Asker, error) { return judge.Asker(secret, time.Now()) }
+	return func(secret string) (crawl.Caller, error) { return judge.Asker(secret, time.Now()) }
 }
 
 // RecordChange writes down what this node was asked to change.

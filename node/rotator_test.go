@@ -45,7 +45,7 @@ func savedKey(t *testing.T, dir, name string) (k clusterkey.Key, file string) {
 
 // keyAsks is a context of who has the cluster's key.
 func keyAsks(t *testing.T) context.Context {
-	return crawl.WithAsker(t.Context(), crawl.Asker{ID: crawl.KeyAsker, Role: crawl.RoleAdmin})
+	return crawl.WithCaller(t.Context(), crawl.Caller{ID: crawl.KeyCaller, Role: crawl.RoleAdmin})
 }
 
 // rotatedTo waits until a node refuses every key but this one.
@@ -303,7 +303,7 @@ func TestRotateKeyRefuses(t *testing.T) {
 	n := startNode(t, keyedConfig(t, "n1", file, nil))
 	awaitMembers(t, n, 1)
 	next := clusterkeytest.New(t)
-	admin := crawl.WithAsker(t.Context(), crawl.Asker{ID: "0123456789abcdef", Role: crawl.RoleAdmin, Remote: true})
+	admin := crawl.WithCaller(t.Context(), crawl.Caller{ID: "0123456789abcdef", Role: crawl.RoleAdmin, Remote: true})
 	for _, c := range []struct {
 		name, key, says string
 		ctx             context.Context

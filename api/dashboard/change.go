@@ -111,7 +111,7 @@ func (d *Dashboard) change(ctx context.Context, f *sentForm, sent url.Values) (t
 		return "", 0, nil
 	}
 	note(ctx, old, changes)
-	if asker := crawl.AskerOf(ctx); asker.Role < crawl.RoleAdmin {
+	if asker := crawl.CallerOf(ctx); asker.Role < crawl.RoleAdmin {
 		return "", http.StatusForbidden, fmt.Errorf("changing settings: %w: it needs the role %s, and this token has the role %s", crawl.ErrForbidden, crawl.RoleAdmin, asker.Role)
 	}
 	after, err := d.backend.ChangeCrawl(ctx, crawl.CrawlChange{Version: sent.Get("version"), Settings: changes})

@@ -140,7 +140,7 @@ func TestStartNeedsTheRole(t *testing.T) {
 		r := httptest.NewRequest("POST", "/control/start", strings.NewReader(startForm("http://a.test/", "max_pages", changed).Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()
-		serve(f, nil).ServeHTTP(w, r.WithContext(crawl.WithAsker(r.Context(), crawl.Asker{Role: crawl.RoleOperate})))
+		serve(f, nil).ServeHTTP(w, r.WithContext(crawl.WithCaller(r.Context(), crawl.Caller{Role: crawl.RoleOperate})))
 		if w.Code != code || len(f.changes) > 0 || (len(f.seeds) > 0) != (code == 303) {
 			t.Errorf("max-pages %s by an operator: %d, %v, %v", changed, w.Code, f.changes, f.seeds)
 		}

@@ -52,7 +52,7 @@ func (d *Dashboard) controlCrawl(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains([]string{crawl.ActionPause, crawl.ActionResume, crawl.ActionStop}, action) {
 			return "", fmt.Errorf("unknown action %.40q", action)
 		}
-		if asker := crawl.AskerOf(ctx); action == crawl.ActionStop && asker.Role < crawl.RoleAdmin {
+		if asker := crawl.CallerOf(ctx); action == crawl.ActionStop && asker.Role < crawl.RoleAdmin {
 			return "", fmt.Errorf("stop: %w: it needs the role %s, and this token has the role %s", crawl.ErrForbidden, crawl.RoleAdmin, asker.Role)
 		}
 		report, err := d.backend.ControlCrawl(ctx, action)

@@ -23,7 +23,7 @@ func NewJudge(ring *clusterkey.Ring, revoked func(id string) bool) *Judge {
 
 // Asker is the caller with a secret: the key itself, or a token made with it.
 // While the key is being replaced both keys count, with the tokens of both.
-func (j *Judge) Asker(secret string, now time.Time) (asker crawl.Asker, err error) {
+func (j *Judge) Asker(secret string, now time.Time) (asker crawl.Caller, err error) {
 	for _, k := range j.ring.Keys() {
 		if asker, err = j.askerBy(&k, secret, now); !errors.Is(err, clusterkey.ErrNotToken) {
 			break
@@ -33,23 +33,23 @@ func (j *Judge) Asker(secret string, now time.Time) (asker crawl.Asker, err erro
 }
 
 // askerBy judges by one key.
-func (j *Judge) askerBy(k *clusterkey.Key, secret string, now time.Time) (crawl.Asker, error) {
+func (j *Judge) askerBy(k *clusterkey.Key, secret string, now time.Time) (crawl.Caller, error) {
 	if subtle.ConstantTimeCompare([]byte(secret), []byte(k.APIToken())) == 1 {
-		return crawl.Asker{ID: crawl.KeyAsker, Role: crawl.RoleAdmin}, nil
+		return crawl.Caller{ID: crawl.KeyCaller, Role: crawl.RoleAdmin}, nil
 	}
 	t, err := k.ReadToken(secret, now)
 	if errors.Is(err, clusterkey.ErrExpired) {
-		return crawl.Asker{}, fmt.Errorf("%w: the token %s has expired: make another one with crawlnode keygen --role %s", crawl.ErrForbidden, t.ID, t.Role)
+		return crawl.Caller{}, fmt.Errorf("%w: the token %s has expired: make another one with crawlnode keygen --role %s", crawl.ErrForbidden, t.ID, t.Role)
 	}
 	if err != nil {
-		return crawl.Asker{}, err
+		return crawl.Caller{}, err
 	}
 	if j.revoked(t.ID) {
-		return crawl.Asker{}, fmt.Errorf("%w: the token %s was revoked", crawl.ErrForbidden, t.ID)
+		return crawl.Caller{}, fmt.Errorf("%w: the token %s was revoked", crawl.ErrForbidden, t.ID)
 	}
 	role, err := crawl.ParseRole(t.Role)
 	if err != nil {
-		return crawl.Asker{}, fmt.Errorf("%w: the token is of a newer release: %w", crawl.ErrForbidden, err)
+		return crawl.Caller{}, fmt.Errorf("%w: the token is of a newer release: %w", crawl.ErrForbidden, err)
 	}
-	return crawl.Asker{ID: t.ID, Role: role}, nil
+	return crawl.Caller{ID: t.ID, Role: role}, nil
 }

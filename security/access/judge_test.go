@@ -32,17 +32,17 @@ func TestJudge(t *testing.T) {
 	judge := NewJudge(clusterkey.NewRing(n), func(id string) bool { return id == goneID })
 	for _, c := range []struct {
 		name, secret string
-		want         crawl.Asker
+		want         crawl.Caller
 		told         string // what the asker is told; "" nothing
 	}{
-		{"the key's own", n.APIToken(), crawl.Asker{ID: crawl.KeyAsker, Role: crawl.RoleAdmin}, ""},
-		{"read", read, crawl.Asker{ID: readID, Role: crawl.RoleRead}, ""},
-		{"revoked", gone, crawl.Asker{}, "was revoked"},
-		{"expired", short, crawl.Asker{}, "has expired"},
-		{"of a newer release", newer, crawl.Asker{}, "newer release"},
-		{"another cluster's", foreign, crawl.Asker{}, ""},
-		{"another key's own", other.APIToken(), crawl.Asker{}, ""},
-		{"nothing", "", crawl.Asker{}, ""},
+		{"the key's own", n.APIToken(), crawl.Caller{ID: crawl.KeyCaller, Role: crawl.RoleAdmin}, ""},
+		{"read", read, crawl.Caller{ID: readID, Role: crawl.RoleRead}, ""},
+		{"revoked", gone, crawl.Caller{}, "was revoked"},
+		{"expired", short, crawl.Caller{}, "has expired"},
+		{"of a newer release", newer, crawl.Caller{}, "newer release"},
+		{"another cluster's", foreign, crawl.Caller{}, ""},
+		{"another key's own", other.APIToken(), crawl.Caller{}, ""},
+		{"nothing", "", crawl.Caller{}, ""},
 	} {
 		got, err := judge.Asker(c.secret, now.Add(time.Minute))
 		if got != c.want || (err == nil) != (c.want.Role > 0) {

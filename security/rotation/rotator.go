@@ -249,7 +249,7 @@ func (r *Rotator) Rotate(ctx context.Context, text string) (crawl.RotationReport
 	if r.ring == nil {
 		return crawl.RotationReport{}, fmt.Errorf("%w: this cluster has no key; to give it one, stop all nodes and start them with --cluster-key-file", crawl.ErrRefused)
 	}
-	if asker := crawl.AskerOf(ctx); asker.ID != crawl.KeyAsker {
+	if asker := crawl.CallerOf(ctx); asker.ID != crawl.KeyCaller {
 		return crawl.RotationReport{}, fmt.Errorf("%w: a token replaces no key: ask with --cluster-key-file", crawl.ErrForbidden)
 	}
 	key, err := clusterkey.Parse(text)

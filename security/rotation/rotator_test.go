@@ -114,7 +114,7 @@ func TestRotatorWaitsForEveryMember(t *testing.T) {
 		c := newCluster(t, before, "a", "b", "c")
 		stop := c.run(t)
 		defer func() { stop() }()
-		ctx := crawl.WithAsker(t.Context(), crawl.Asker{ID: crawl.KeyAsker, Role: crawl.RoleAdmin})
+		ctx := crawl.WithCaller(t.Context(), crawl.Caller{ID: crawl.KeyCaller, Role: crawl.RoleAdmin})
 		c.setSilent("c")
 		if r, err := c.nodes["a"].Rotate(ctx, after.Text()); err != nil || r.Step != "known" {
 			t.Fatalf("%+v, %v", r, err)

@@ -74,7 +74,7 @@ func (s *Spreader) applyChange(ctx context.Context, change crawl.CrawlChange, fi
 			refused = err
 			return nil
 		}
-		if refused = mayWiden(crawl.AskerOf(ctx), &d.Settings, &next, s.o.AllowRemoteUnsafe); refused != nil {
+		if refused = mayWiden(crawl.CallerOf(ctx), &d.Settings, &next, s.o.AllowRemoteUnsafe); refused != nil {
 			return nil
 		}
 		if len(crawldoc.Differing(&d.Settings, &next)) == 0 {
@@ -115,7 +115,7 @@ func sameState(d *crawldoc.Document, change *crawl.CrawlChange) error {
 
 // mayWiden refuses what a token alone must not open, unless allowed is set: otherwise
 // anyone with a token could read a private network through the crawler.
-func mayWiden(asker crawl.Asker, before, after *crawl.Settings, allowed bool) error {
+func mayWiden(asker crawl.Caller, before, after *crawl.Settings, allowed bool) error {
 	unsafe := config.Unsafe(before, after)
 	if len(unsafe) == 0 || !asker.Remote || allowed {
 		return nil

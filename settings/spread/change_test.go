@@ -55,11 +55,11 @@ func TestUnsafeChangesAreNotForTheNetwork(t *testing.T) {
 	for _, c := range []struct {
 		remote, flag, ok bool
 	}{{false, false, true}, {true, false, false}, {true, true, true}, {false, true, true}} {
-		err := mayWiden(crawl.Asker{Role: crawl.RoleAdmin, Remote: c.remote}, &before, &after, c.flag)
+		err := mayWiden(crawl.Caller{Role: crawl.RoleAdmin, Remote: c.remote}, &before, &after, c.flag)
 		if (err == nil) != c.ok || err != nil && (!errors.Is(err, crawl.ErrForbidden) || !strings.Contains(err.Error(), "--allow-remote-unsafe")) {
 			t.Errorf("%+v: %v", c, err)
 		}
-		if err := mayWiden(crawl.Asker{Remote: c.remote}, &before, &before, c.flag); err != nil {
+		if err := mayWiden(crawl.Caller{Remote: c.remote}, &before, &before, c.flag); err != nil {
 			t.Errorf("%+v: no change is refused: %v", c, err)
 		}
 	}

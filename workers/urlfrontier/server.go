@@ -42,7 +42,7 @@ type Backend interface {
 // Options are the options of New. All may be zero.
 type Options struct {
 	// Access checks a call's token; nil: no token is needed. It is api.Options.Access.
-	Access func(secret string) (crawl.Asker, error)
+	Access func(secret string) (crawl.Caller, error)
 	// TLS is the listener's identity; nil: plain text.
 	TLS *tls.Config
 	// SetLevel changes the level of the node's log; nil: it cannot be changed.
@@ -133,7 +133,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // admit judges the caller of a method, who sent a secret; "": none.
 func (s *Server) admit(ctx context.Context, method, secret string) (context.Context, error) {
 	from, conn := callerOf(ctx)
-	asker := crawl.Asker{Role: crawl.RoleAdmin}
+	asker := crawl.Caller{Role: crawl.RoleAdmin}
 	if s.opts.Access != nil {
 		var err error
 		if asker, err = s.opts.Access(secret); err != nil {
@@ -151,7 +151,7 @@ func (s *Server) admit(ctx context.Context, method, secret string) (context.Cont
 	if conn != nil {
 		door.Trust(conn)
 	}
-	return crawl.WithAsker(ctx, asker), nil
+	return crawl.WithCaller(ctx, asker), nil
 }
 
 // callerOf is the address and the connection of a caller.

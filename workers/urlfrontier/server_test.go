@@ -536,14 +536,14 @@ func TestWhatIsNotThere(t *testing.T) {
 
 func TestAccess(t *testing.T) {
 	t.Parallel()
-	c := dial(t, &node{}, Options{Access: func(secret string) (crawl.Asker, error) {
+	c := dial(t, &node{}, Options{Access: func(secret string) (crawl.Caller, error) {
 		switch secret {
 		case "read":
-			return crawl.Asker{ID: "r", Role: crawl.RoleRead}, nil
+			return crawl.Caller{ID: "r", Role: crawl.RoleRead}, nil
 		case "operate":
-			return crawl.Asker{ID: "o", Role: crawl.RoleOperate}, nil
+			return crawl.Caller{ID: "o", Role: crawl.RoleOperate}, nil
 		}
-		return crawl.Asker{}, errors.New("no token")
+		return crawl.Caller{}, errors.New("no token")
 	}})
 	for secret, want := range map[string][2]codes.Code{"": {codes.Unauthenticated, codes.Unauthenticated}, "read": {codes.OK, codes.PermissionDenied}, "operate": {codes.OK, codes.OK}} {
 		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+secret)

@@ -82,7 +82,7 @@ func (s *Server) note(ctx context.Context, call, value string, err error) {
 
 // noteChange is note with the value before.
 func (s *Server) noteChange(ctx context.Context, call, before, value string, err error) {
-	asker, code := crawl.AskerOf(ctx), 200
+	asker, code := crawl.CallerOf(ctx), 200
 	if err != nil {
 		code = 409
 	}

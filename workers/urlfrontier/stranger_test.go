@@ -43,12 +43,12 @@ func serveAt(t *testing.T, b Backend, o Options) string {
 // as may be, lack their end. Without a token none is kept; without a key a few are.
 func TestStrangersMessagesAreNotKept(t *testing.T) { //nolint:paralleltest // measures the heap
 	const conns, calls = 6, 64
-	refuse := func(string) (crawl.Asker, error) {
-		return crawl.Asker{}, fmt.Errorf("%w: no token", crawl.ErrForbidden)
+	refuse := func(string) (crawl.Caller, error) {
+		return crawl.Caller{}, fmt.Errorf("%w: no token", crawl.ErrForbidden)
 	}
 	for _, c := range []struct {
 		what   string
-		access func(string) (crawl.Asker, error)
+		access func(string) (crawl.Caller, error)
 		method string
 		size   int
 		open   int64 // calls that may be left open

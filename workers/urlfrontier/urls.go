@@ -46,7 +46,7 @@ func (s *Server) GetURLs(p *wire.GetParams, stream grpc.ServerStreamingServer[wi
 	if most == 0 {
 		most = usualHosts
 	}
-	lease, err := s.backend.NextURLs(stream.Context(), crawl.NextQuery{Worker: "urlfrontier-" + crawl.AskerOf(stream.Context()).From, Most: most, Wait: nextWait})
+	lease, err := s.backend.NextURLs(stream.Context(), crawl.NextQuery{Worker: "urlfrontier-" + crawl.CallerOf(stream.Context()).From, Most: most, Wait: nextWait})
 	if err != nil {
 		return err
 	}
