@@ -156,7 +156,7 @@ type Node struct {
 	// processors is the time that the processors have spent, as resources.ProcessorTime tells it.
 	processors     func() (own, busy, all int64)
 	changes        changes.Log
-	traps          *traps.Watch
+	traps          *traps.Detector
 	events         *events.Log
 	fences         *transfer.Fences
 	space          *disk.Space

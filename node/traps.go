@@ -13,9 +13,9 @@ import (
 type trapWatch struct{ node *Node }
 
 // Page takes a page that was fetched.
-func (w trapWatch) Page(p *traps.Page) {
+func (w trapWatch) Observe(p *traps.Page) {
 	n := w.node
-	t := n.traps.Take(time.Now(), p)
+	t := n.traps.Observe(time.Now(), p)
 	if t == nil || n.doc.Current().Rules.Excludes(p.URL) {
 		return
 	}
@@ -26,7 +26,7 @@ func (w trapWatch) Page(p *traps.Page) {
 }
 
 // Holds reports whether a URL is one of a trap's.
-func (w trapWatch) Holds(u urlnorm.URL) bool { return w.node.traps.Holds(u) }
+func (w trapWatch) Contains(u urlnorm.URL) bool { return w.node.traps.Contains(u) }
 
 // foundTraps are the traps that the crawl does not exclude, those with the most pages first.
 func (n *Node) foundTraps() []crawl.TrapStatus {

@@ -334,7 +334,7 @@ func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
 		}
 		v, list = opened, &f.o.Unjudged
 	}
-	t.Suspicious = v.Suspicious || f.traps != nil && !t.Via.Named() && f.traps.Holds(t.URL)
+	t.Suspicious = v.Suspicious || f.traps != nil && !t.Via.Named() && f.traps.Contains(t.URL)
 	t.Band = f.band(&t, priority)
 	t.From = f.v.Item.URL.String()
 	if f.rules.Settings.Index && t.Via == crawl.ViaLink {

@@ -174,10 +174,10 @@ type Options struct {
 // Traps notices series of pages without an end (package web/traps).
 type Traps interface {
 	// Page takes a page that was fetched for the first time.
-	Page(p *traps.Page)
+	Observe(p *traps.Page)
 	// Holds reports whether a URL is one of a trap that was noticed. Links to it wait behind all
 	// others, and count against the host's budget of URLs that look like a trap.
-	Holds(u urlnorm.URL) bool
+	Contains(u urlnorm.URL) bool
 }
 
 // Pipeline runs the workers.

@@ -243,7 +243,7 @@ func (w *worker) watch(v *crawl.Visit, doc *htmlparse.Document, o *crawl.Outcome
 			p.Pictures = append(p.Pictures, l.URL.String())
 		}
 	}
-	w.p.o.Traps.Page(&p)
+	w.p.o.Traps.Observe(&p)
 }
 
 // sameOrigin reports whether another URL has the origin of u; "" has none.

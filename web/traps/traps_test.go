@@ -70,7 +70,7 @@ func realPages(next webSite) webSite {
 type outcome struct {
 	fetched []string
 	traps   []*Trap // in the order in which they were told
-	watch   *Watch
+	watch   *Detector
 }
 
 // crawlSite follows the links breadth first until limit pages.
@@ -91,7 +91,7 @@ func crawlSite(s webSite, exclude []string, limit int) outcome {
 		}
 		out.fetched = append(out.fetched, pathAndMore(u))
 		now := time.Unix(int64(len(out.fetched)), 0)
-		if t := out.watch.Take(now, &Page{URL: u, Text: []byte(text)}); t != nil {
+		if t := out.watch.Observe(now, &Page{URL: u, Text: []byte(text)}); t != nil {
 			out.traps = append(out.traps, t)
 		}
 		for _, l := range links {
@@ -428,7 +428,7 @@ func TestRealSitesAreNoTraps(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if trap := w.Take(time.Unix(int64(n), 0), &Page{URL: u, Text: []byte(text)}); trap != nil {
+				if trap := w.Observe(time.Unix(int64(n), 0), &Page{URL: u, Text: []byte(text)}); trap != nil {
 					t.Fatalf("after %d pages it is told as a trap: %+v", n, trap)
 				}
 			}
@@ -447,7 +447,7 @@ func TestPicturesAreNews(t *testing.T) {
 				src = fmt.Sprintf("%s/img/logo.png?r=%d", origin, n)
 			}
 			p := Page{URL: u, Text: []byte(menu + "photo"), Pictures: []string{src}}
-			told = w.Take(time.Unix(0, 0), &p) != nil || told
+			told = w.Observe(time.Unix(0, 0), &p) != nil || told
 		}
 		if told != same {
 			t.Errorf("the same picture everywhere: %v, told %v", same, told)
@@ -460,7 +460,7 @@ func TestAFalseTrapIsTakenBack(t *testing.T) {
 	w := New(1 << 20)
 	page := func(n int, text string) {
 		u, _ := urlnorm.Parse(fmt.Sprintf("%s/p?n=%d", origin, n))
-		w.Take(time.Unix(0, 0), &Page{URL: u, Text: []byte(text)})
+		w.Observe(time.Unix(0, 0), &Page{URL: u, Text: []byte(text)})
 	}
 	for n := range 100 {
 		page(n, menu)
@@ -469,13 +469,13 @@ func TestAFalseTrapIsTakenBack(t *testing.T) {
 		t.Fatalf("traps %+v", got)
 	}
 	u, _ := urlnorm.Parse(origin + "/p?n=7")
-	if !w.Holds(u) {
+	if !w.Contains(u) {
 		t.Error("a page of the trap is not known as one")
 	}
 	for n := range 200 {
 		page(100+n, prose(words, uint64(n), 50))
 	}
-	if got := w.Traps(nil); len(got) != 0 || w.Holds(u) {
+	if got := w.Traps(nil); len(got) != 0 || w.Contains(u) {
 		t.Errorf("still told: %+v", got)
 	}
 }
@@ -507,7 +507,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.Take(time.Unix(0, 0), &Page{URL: u, Text: []byte(prose(words, uint64(n), 300))})
+			w.Observe(time.Unix(0, 0), &Page{URL: u, Text: []byte(prose(words, uint64(n), 300))})
 		}
 		total := 0
 		for _, s := range w.sites {
@@ -573,7 +573,7 @@ func FuzzTake(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			told := w.Take(time.Unix(0, 0), &Page{URL: u, Text: []byte(text)})
+			told := w.Observe(time.Unix(0, 0), &Page{URL: u, Text: []byte(text)})
 			if told == nil {
 				continue
 			}
@@ -597,6 +597,6 @@ func BenchmarkTake(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		w.Take(time.Unix(0, 0), pages[i%len(pages)])
+		w.Observe(time.Unix(0, 0), pages[i%len(pages)])
 	}
 }

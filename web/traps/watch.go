@@ -28,10 +28,10 @@ const (
 	fewPages = 48
 	// trusted is how many pages of a shape in a row were novel when only one in trustedOf is looked
 	// at; a barren one ends that.
-	trusted, trustedOf = 64, 8
+	sampleAfter, sampleEvery = 64, 8
 	// doubt is how many novel pages of a trap show that it is none, when they are also more than
 	// its barren ones since it was found.
-	doubt = 16
+	maxNovel = 16
 )
 
 // Page is a page that was fetched.
@@ -53,7 +53,7 @@ type Trap struct {
 }
 
 // Watch looks at the pages of all sites. Its methods may be called from any number of goroutines.
-type Watch struct {
+type Detector struct {
 	limit int
 
 	mu    sync.Mutex // guards the rest
@@ -63,7 +63,7 @@ type Watch struct {
 }
 
 // New makes a Watch that keeps about so many bytes.
-func New(limit int) *Watch { return &Watch{limit: limit, sites: map[string]*site{}} }
+func New(limit int) *Detector { return &Detector{limit: limit, sites: map[string]*site{}} }
 
 // site is what is known of one origin.
 type site struct {
@@ -85,7 +85,7 @@ type trap struct {
 }
 
 // Take takes a page, and returns the trap that it made known, or nil.
-func (w *Watch) Take(now time.Time, p *Page) *Trap {
+func (w *Detector) Observe(now time.Time, p *Page) *Trap {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tick++
@@ -103,7 +103,7 @@ func (w *Watch) Take(now time.Time, p *Page) *Trap {
 }
 
 // Holds reports whether a URL is one of a trap's.
-func (w *Watch) Holds(u urlnorm.URL) bool {
+func (w *Detector) Contains(u urlnorm.URL) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.sites[u.Origin()]
@@ -112,7 +112,7 @@ func (w *Watch) Holds(u urlnorm.URL) bool {
 
 // Traps returns the traps whose pages rules do not exclude, those with the most pages first.
 // Nil rules exclude nothing.
-func (w *Watch) Traps(rules *scope.Rules) []Trap {
+func (w *Detector) Traps(rules *scope.Rules) []Trap {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []Trap
@@ -131,7 +131,7 @@ func (w *Watch) Traps(rules *scope.Rules) []Trap {
 	return all
 }
 
-func (w *Watch) site(origin string) *site {
+func (w *Detector) site(origin string) *site {
 	s := w.sites[origin]
 	if s == nil {
 		s = &site{origin: origin, shapes: map[string]*counts{}}
@@ -143,7 +143,7 @@ func (w *Watch) site(origin string) *site {
 
 // shrink forgets sites until the rest fits: of a few that chance picks, the one with the fewest
 // barren pages, and of those the one that had no page for the longest time.
-func (w *Watch) shrink(keep *site) {
+func (w *Detector) shrink(keep *site) {
 	for (w.bytes > w.limit || len(w.sites) > maxSites) && len(w.sites) > 1 {
 		var victim *site
 		picked := 0
@@ -182,8 +182,8 @@ func (s *site) take(now time.Time, p *Page) *trap {
 		case c != nil && s.pages <= fewPages:
 			c.early++
 			return nil
-		case c != nil && c.inRow >= trusted:
-			if c.unseen++; c.unseen < trustedOf {
+		case c != nil && c.inRow >= sampleAfter:
+			if c.unseen++; c.unseen < sampleEvery {
 				return nil
 			}
 			c.unseen = 0
@@ -229,7 +229,7 @@ func (s *site) follow(t *trap, n novelty) {
 	case barren:
 		t.barren++
 	}
-	if t.novel >= doubt && t.novel > t.barren {
+	if t.novel >= maxNovel && t.novel > t.barren {
 		s.traps = slices.DeleteFunc(s.traps, func(o *trap) bool { return o == t })
 	}
 }
@@ -258,8 +258,8 @@ func (s *site) counts(u urlnorm.URL) *counts {
 func (c *counts) count(u urlnorm.URL, n novelty) {
 	at := onlyNumber(&c.shape, u)
 	if n == novel {
-		if c.novel++; c.inRow >= trusted {
-			c.novel += trustedOf - 1
+		if c.novel++; c.inRow >= sampleAfter {
+			c.novel += sampleEvery - 1
 		}
 		c.inRow++
 		c.lastNovel = max(c.lastNovel, at)
