@@ -48,7 +48,7 @@ type head struct {
 	length  int64 // with byLength; else -1
 	keep    bool  // the connection may be used again after the payload
 
-	doubtful bool   // something in it is not as RFC 9112 wants it
+	nonconforming bool   // something in it is not as RFC 9112 wants it
 	name     string // of the field that is being read; "": none, or one that is skipped
 	value    []byte // its value so far
 	lengthAt int    // where in archive the first Content-Length line belongs; 0: none
@@ -93,7 +93,7 @@ func (h *head) statusLine(line []byte) error {
 	if at < 0 {
 		return fmt.Errorf("%w: its first line is %.40q", errNotHTTP, line)
 	}
-	h.doubtful = at > 0
+	h.nonconforming = at > 0
 	end := bytes.IndexAny(line, " \t")
 	if end < at {
 		return fmt.Errorf("no status in the line %.60q", line)
@@ -104,9 +104,9 @@ func (h *head) statusLine(line []byte) error {
 	case version == "1.0":
 		h.proto = "HTTP/1.0"
 	case version > "1.1":
-		h.proto, h.doubtful = "HTTP/1.1", true
+		h.proto, h.nonconforming = "HTTP/1.1", true
 	default:
-		h.proto, h.doubtful = "HTTP/1.0", true
+		h.proto, h.nonconforming = "HTTP/1.0", true
 	}
 	rest := bytes.TrimLeft(line[end:], " \t")
 	digits := 0
@@ -128,7 +128,7 @@ func (h *head) statusLine(line []byte) error {
 // line reads one line behind the status line.
 func (h *head) line(line []byte) {
 	if line[0] == ' ' || line[0] == '\t' { // goes on with the line before it
-		h.doubtful = true
+		h.nonconforming = true
 		if h.name != "" {
 			h.value = append(append(h.value, ' '), bytes.Trim(line, " \t")...)
 			if !h.framingName() {
@@ -141,11 +141,11 @@ func (h *head) line(line []byte) {
 	given, value, colon := bytes.Cut(line, []byte(":"))
 	name := bytes.TrimRight(given, " \t")
 	if !colon || !isToken(name) {
-		h.doubtful = true
+		h.nonconforming = true
 		return
 	}
 	if len(name) != len(given) {
-		h.doubtful = true
+		h.nonconforming = true
 	}
 	h.name = textproto.CanonicalMIMEHeaderKey(string(name))
 	h.value = append(h.value[:0], bytes.Trim(value, " \t")...)
@@ -170,7 +170,7 @@ func (h *head) field() {
 	}
 	for i, c := range h.value {
 		if c == '\r' || c == 0 {
-			h.value[i], h.doubtful = ' ', true
+			h.value[i], h.nonconforming = ' ', true
 		}
 	}
 	h.header[h.name] = append(h.header[h.name], string(h.value))
@@ -204,23 +204,23 @@ func (h *head) frame() error {
 			switch coding {
 			case "chunked":
 				h.framing = byChunks
-				h.doubtful = h.doubtful || i != len(transfer)-1
+				h.nonconforming = h.nonconforming || i != len(transfer)-1
 			case "gzip", "x-gzip", "deflate":
-				codings, h.framing, h.doubtful = append(codings, coding), untilClose, true
+				codings, h.framing, h.nonconforming = append(codings, coding), untilClose, true
 			default:
-				h.doubtful = true
+				h.nonconforming = true
 			}
 		}
 	} else if coded {
-		h.doubtful = true
+		h.nonconforming = true
 	}
 	overruled := h.framing == byChunks || len(codings) > 0
 	switch {
 	case overruled:
-		h.doubtful = h.doubtful || given > 0
+		h.nonconforming = h.nonconforming || given > 0
 	case valid:
 		h.framing, h.length = byLength, length
-		h.doubtful = h.doubtful || given > 1
+		h.nonconforming = h.nonconforming || given > 1
 		text := strconv.FormatInt(length, 10)
 		h.header["Content-Length"] = []string{text}
 		h.archive = slices.Insert(h.archive, h.lengthAt, []byte("Content-Length: "+text+"\r\n")...)
@@ -234,7 +234,7 @@ func (h *head) frame() error {
 	}
 	connection := words(h.header["Connection"])
 	open := h.proto == "HTTP/1.1" || slices.Contains(connection, "keep-alive")
-	h.keep = open && !h.doubtful && h.framing != untilClose && !slices.Contains(connection, "close")
+	h.keep = open && !h.nonconforming && h.framing != untilClose && !slices.Contains(connection, "close")
 	return nil
 }
 
