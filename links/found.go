@@ -46,7 +46,7 @@ func (s *Seeder) foundLink(f *crawl.FoundURL) (t crawl.Target, ok bool) {
 		return t, false
 	}
 	t = crawl.Target{URL: opts.Normalize().Apply(u), Depth: min(max(f.Depth, 1), maxDepth), Via: crawl.ViaLink}
-	v := opts.Rules().Judge(t.URL, t.Depth, opts.Seeds)
+	v := opts.Rules().Decide(t.URL, t.Depth, opts.Seeds)
 	t.Suspicious = v.Suspicious
 	if t.Band = pipeline.BandOf(t.Via, t.Depth, 0, t.Suspicious); f.Priority != nil && !t.Suspicious {
 		t.Band = max(seedBand(f.Priority), 1) // before them are only seeds

@@ -9,12 +9,12 @@ import (
 // judge checks a link against the scope: rules, and the scope entries of seeds. entry, unless it is
 // "", is an entry that the link brings with it.
 func judge(rules *scope.Rules, seeds *scope.Seeds, t *crawl.Target) (v scope.Verdict, entry string) {
-	v = rules.Judge(t.URL, pipeline.JudgedDepth(t), seeds)
+	v = rules.Decide(t.URL, pipeline.ScopeDepth(t), seeds)
 	if v.Admit || !pipeline.OpensScope(t.Via, t.Depth) || rules.Covers(t.URL, seeds) {
 		return v, ""
 	}
 	entry = rules.EntryOf(t.URL)
-	if v = rules.Judge(t.URL, pipeline.JudgedDepth(t), scope.NewSeeds([]string{entry})); !v.Admit {
+	if v = rules.Decide(t.URL, pipeline.ScopeDepth(t), scope.NewSeeds([]string{entry})); !v.Admit {
 		return v, ""
 	}
 	return v, entry

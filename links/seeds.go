@@ -67,7 +67,7 @@ func (s *Seeder) Add(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport,
 	kept := targets[:0]
 	for _, t := range targets {
 		// A known URL may be an asset. Its own depth is judged in its turn.
-		if !rules.Judge(t.URL, 0, opts.Seeds).Admit && !(t.OnlyKnown() && rules.JudgeAsset(t.URL).Admit) {
+		if !rules.Decide(t.URL, 0, opts.Seeds).Admit && !(t.OnlyKnown() && rules.DecideAsset(t.URL).Admit) {
 			report.OutOfScope++
 			continue
 		}

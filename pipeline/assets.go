@@ -25,7 +25,7 @@ func (f *finds) asset(u urlnorm.URL, depth, hops int) {
 	case f.rules.Settings.AssetPolicy() == crawl.AssetsSameHost && u.Host() != f.v.Item.URL.Host():
 		f.skip(u, crawl.ViaAsset, crawl.SkipOutOfScope)
 	case f.first(u):
-		f.admit(crawl.Target{URL: u, Depth: depth, Hops: hops, Via: crawl.ViaAsset}, f.rules.Scope.JudgeAsset(u), 0)
+		f.admit(crawl.Target{URL: u, Depth: depth, Hops: hops, Via: crawl.ViaAsset}, f.rules.Scope.DecideAsset(u), 0)
 	}
 }
 
@@ -37,7 +37,7 @@ func (f *finds) isForeign() bool {
 		return false
 	}
 	t := crawl.Target{URL: item.URL, Depth: item.Depth, Via: crawl.ViaLink}
-	return !f.rules.Scope.Judge(item.URL, JudgedDepth(&t), f.rules.Seeds).Admit
+	return !f.rules.Scope.Decide(item.URL, ScopeDepth(&t), f.rules.Seeds).Admit
 }
 
 // sheet takes what a style sheet refers to: pictures, fonts, other style sheets. They count as parts
@@ -78,18 +78,18 @@ func (f *finds) hiddenParts(body []byte, doc *htmlparse.Document) {
 
 // judgeItem judges a queued URL by the rules as they are now. Which page an asset is part of is not
 // known any more: with AssetsSameHost it must be on a host with pages in scope.
-func judgeItem(item *crawl.Item, rules *Rules) scope.Verdict {
+func decideItem(item *crawl.Item, rules *Rules) scope.Verdict {
 	t := crawl.Target{Depth: item.Depth, Via: item.Via}
-	v := rules.Scope.Judge(item.URL, JudgedDepth(&t), rules.Seeds)
+	v := rules.Scope.Decide(item.URL, ScopeDepth(&t), rules.Seeds)
 	if v.Admit || item.Via != crawl.ViaAsset {
 		return v
 	}
 	switch rules.Settings.AssetPolicy() {
 	case crawl.AssetsAny:
-		return rules.Scope.JudgeAsset(item.URL)
+		return rules.Scope.DecideAsset(item.URL)
 	case crawl.AssetsSameHost:
 		if rules.Scope.CoversHost(item.URL, rules.Seeds) {
-			return rules.Scope.JudgeAsset(item.URL)
+			return rules.Scope.DecideAsset(item.URL)
 		}
 	}
 	return v

@@ -40,7 +40,7 @@ func fallBack(err error, v *crawl.Visit, rules *Rules, r *crawl.Response, o *cra
 		return
 	}
 	entry := rules.Scope.EntryOf(to)
-	if !rules.Scope.Judge(to, v.Item.Depth, scope.NewSeeds([]string{entry})).Admit {
+	if !rules.Scope.Decide(to, v.Item.Depth, scope.NewSeeds([]string{entry})).Admit {
 		return
 	}
 	r.Kind, o.Kind, o.ScopeAlias = crawl.Blocked, crawl.Blocked, entry

@@ -282,10 +282,10 @@ func (f *finds) redirect(to urlnorm.URL) {
 	if !f.first(to) {
 		return
 	}
-	v := f.rules.Scope.Judge(to, JudgedDepth(&t), f.rules.Seeds)
+	v := f.rules.Scope.Decide(to, ScopeDepth(&t), f.rules.Seeds)
 	if !v.Admit && ReasonOf(v) == crawl.SkipOutOfScope && OpensScope(item.Via, item.Depth) {
 		alias := f.rules.Scope.EntryOf(to)
-		if v = f.rules.Scope.Judge(to, t.Depth, scope.NewSeeds([]string{alias})); v.Admit {
+		if v = f.rules.Scope.Decide(to, t.Depth, scope.NewSeeds([]string{alias})); v.Admit {
 			f.o.ScopeAlias = alias
 		}
 	}
@@ -300,7 +300,7 @@ func OpensScope(via crawl.Via, depth int) bool {
 
 // JudgedDepth is the depth that the scope rules bound. It is 0 for a sitemap file: the depth of
 // such a file counts nested indexes.
-func JudgedDepth(t *crawl.Target) int {
+func ScopeDepth(t *crawl.Target) int {
 	if t.Via == crawl.ViaSitemapFile {
 		return 0
 	}
@@ -320,7 +320,7 @@ func (f *finds) add(t crawl.Target, priority float64) {
 		t.URL = f.rules.Normalize.Apply(t.URL)
 	}
 	if f.first(t.URL) {
-		f.admit(t, f.rules.Scope.Judge(t.URL, JudgedDepth(&t), f.rules.Seeds), priority)
+		f.admit(t, f.rules.Scope.Decide(t.URL, ScopeDepth(&t), f.rules.Seeds), priority)
 	}
 }
 
@@ -346,7 +346,7 @@ func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
 // wantsEntry reports whether a refused target lacks only a scope entry, and the verdict it would
 // get with one.
 func wantsEntry(t *crawl.Target, rules *Rules) (scope.Verdict, bool) {
-	v := rules.Scope.Judge(t.URL, JudgedDepth(t), scope.NewSeeds([]string{rules.Scope.EntryOf(t.URL)}))
+	v := rules.Scope.Decide(t.URL, ScopeDepth(t), scope.NewSeeds([]string{rules.Scope.EntryOf(t.URL)}))
 	return v, v.Admit
 }
 

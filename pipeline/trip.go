@@ -115,7 +115,7 @@ func outOfScope(v *crawl.Visit, rules *Rules) (o crawl.Outcome, out bool) {
 	if !rules.Rejudge || v.Item.Via.Errand() {
 		return o, false
 	}
-	verdict := judgeItem(&v.Item, rules)
+	verdict := decideItem(&v.Item, rules)
 	if verdict.Admit {
 		return o, false
 	}

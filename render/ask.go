@@ -124,7 +124,7 @@ func (a *asker) admits(u urlnorm.URL) error {
 
 // admitted judges u for a page of the same host or of another one.
 func admitted(rules *pipeline.Rules, u urlnorm.URL, own bool) error {
-	if v := rules.Scope.JudgeAsset(u); !v.Admit {
+	if v := rules.Scope.DecideAsset(u); !v.Admit {
 		return fmt.Errorf("out of scope: %s", v.Rule)
 	}
 	if !own && rules.Settings.AssetPolicy() != crawl.AssetsAny && !rules.Scope.CoversHost(u, rules.Seeds) {

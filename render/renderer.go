@@ -191,7 +191,7 @@ func (r *Renderer) expects(v *crawl.Visit, s *crawl.Settings) bool {
 // matched reports whether a pattern names the page of v.
 func (r *Renderer) matched(v *crawl.Visit, s *crawl.Settings) bool {
 	match := r.o.Rules().RenderMatch
-	return len(s.RenderMatch) > 0 && match != nil && match.Judge(v.Item.URL, 1, nil).Admit
+	return len(s.RenderMatch) > 0 && match != nil && match.Decide(v.Item.URL, 1, nil).Admit
 }
 
 // Late takes a place for a page that was fetched without one.

@@ -20,6 +20,6 @@ func (b *Rulebook) Indexed(entries uint64, seeds *scope.Seeds) (version uint64, 
 	version = xxh3.HashString(fmt.Sprintf("%q %q %q %v %v %x", s.Scope, s.Include, s.Exclude, s.Assets, s.AssetsSameHost, entries))
 	return max(version, 1), func(url string) bool {
 		u, err := urlnorm.ParseStored(url)
-		return err != nil || !b.Rules.Judge(u, 0, seeds).Admit
+		return err != nil || !b.Rules.Decide(u, 0, seeds).Admit
 	}
 }

@@ -78,7 +78,7 @@ func JudgeScope(s crawl.Settings, seeds []string, raw string, depth int) (*crawl
 			depth = 0
 		}
 	}
-	r.Scope = scopeReport(rules.Judge(u, depth, scope.NewSeeds(opened)), depth)
+	r.Scope = scopeReport(rules.Decide(u, depth, scope.NewSeeds(opened)), depth)
 	r.Summary = summaryOf(r)
 	return r, nil
 }

@@ -72,9 +72,9 @@ func (i *Inspector) reportURL(ctx context.Context, raw string, depth int) *crawl
 	if depth < 0 {
 		depth = depthOf(r.Record)
 	}
-	v := book.Rules.Judge(u, depth, i.o.Documents.Seeds)
+	v := book.Rules.Decide(u, depth, i.o.Documents.Seeds)
 	if !v.Admit && r.Record != nil && r.Record.Via == crawl.ViaAsset.String() && book.Doc.Settings.Assets {
-		v = book.Rules.JudgeAsset(u)
+		v = book.Rules.DecideAsset(u)
 	}
 	r.Scope = scopeReport(v, depth)
 	if r.Record == nil && r.Scope.Suspicious && a.Spent {

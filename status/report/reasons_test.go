@@ -32,7 +32,7 @@ func TestExcludePattern(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := rules.Judge(parsed, 1, nil).Admit; got != (i == 1) {
+			if got := rules.Decide(parsed, 1, nil).Admit; got != (i == 1) {
 				t.Errorf("%s: %s is admitted: %v", domain, u, got)
 			}
 		}

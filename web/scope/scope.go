@@ -92,7 +92,7 @@ type Verdict struct {
 
 // Judge decides about u, found depth links from a seed: 0 for a seed and for
 // what a seed redirects to. seeds may be nil for none.
-func (r *Rules) Judge(u urlnorm.URL, depth int, seeds *Seeds) Verdict {
+func (r *Rules) Decide(u urlnorm.URL, depth int, seeds *Seeds) Verdict {
 	inside, rule := r.inside(u, seeds)
 	if !inside {
 		return Verdict{Reason: OutOfScope, Rule: rule}
@@ -121,7 +121,7 @@ func (r *Rules) Judge(u urlnorm.URL, depth int, seeds *Seeds) Verdict {
 
 // JudgeAsset decides about a part of a page that is in scope: an image, a script, a style sheet, or
 // what a style sheet refers to. Modes, include patterns and depth do not apply to it.
-func (r *Rules) JudgeAsset(u urlnorm.URL) Verdict {
+func (r *Rules) DecideAsset(u urlnorm.URL) Verdict {
 	if p := firstMatch(r.exclude, u); p != nil {
 		return Verdict{Reason: OutOfScope, Rule: p.rule}
 	}

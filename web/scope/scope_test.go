@@ -57,12 +57,12 @@ func TestModes(t *testing.T) {
 		r := mustCompile(t, Options{Mode: mode})
 		seeds := seedsOf(t, r, seed)
 		for i, raw := range urls {
-			v := r.Judge(mustURL(t, raw), 1, seeds)
+			v := r.Decide(mustURL(t, raw), 1, seeds)
 			if v.Admit != (i < want) || v.Rule == "" || !v.Admit && v.Reason != OutOfScope || v.Admit && v.Reason != "" {
 				t.Errorf("%s: %s: %+v", mode, raw, v)
 			}
 		}
-		if v := r.Judge(mustURL(t, urls[0]), 0, nil); v.Admit != (mode == Any) {
+		if v := r.Decide(mustURL(t, urls[0]), 0, nil); v.Admit != (mode == Any) {
 			t.Errorf("%s without seeds: %+v", mode, v)
 		}
 	}
@@ -93,11 +93,11 @@ func TestAlias(t *testing.T) {
 		r := mustCompile(t, Options{Mode: mode})
 		seeds := seedsOf(t, r, "http://example.org/")
 		target := mustURL(t, "https://www.example.net/start/")
-		if r.Judge(target, 0, seeds).Admit {
+		if r.Decide(target, 0, seeds).Admit {
 			t.Errorf("%s: admitted before", mode)
 		}
 		seeds = seedsOf(t, r, "http://example.org/", target.String())
-		if v := r.Judge(target, 0, seeds); !v.Admit {
+		if v := r.Decide(target, 0, seeds); !v.Admit {
 			t.Errorf("%s: %+v", mode, v)
 		}
 	}
@@ -115,7 +115,7 @@ func TestModeChange(t *testing.T) {
 			r := mustCompile(t, Options{Mode: judgedIn})
 			widest := max(min(made, 2), judged)
 			for i, raw := range urls {
-				if got := r.Judge(mustURL(t, raw), 1, seeds).Admit; got != (i <= widest) {
+				if got := r.Decide(mustURL(t, raw), 1, seeds).Admit; got != (i <= widest) {
 					t.Errorf("made in %s, judged in %s: %s admitted: %v", madeIn, judgedIn, raw, got)
 				}
 			}
@@ -133,7 +133,7 @@ func TestSeeds(t *testing.T) {
 	}
 	for _, mode := range []string{Page, Prefix, Host, Domain} {
 		broken := NewSeeds([]string{"page:x", "prefix:x", "prefix:/", "host:", "page:", "nonsense"})
-		if v := mustCompile(t, Options{Mode: mode}).Judge(mustURL(t, "http://x/"), 0, broken); v.Admit {
+		if v := mustCompile(t, Options{Mode: mode}).Decide(mustURL(t, "http://x/"), 0, broken); v.Admit {
 			t.Errorf("%s: broken entries admit: %+v", mode, v)
 		}
 	}
@@ -201,7 +201,7 @@ func TestPatterns(t *testing.T) {
 			t.Errorf("%q: %v", pattern, err)
 			continue
 		}
-		v := r.Judge(mustURL(t, u), 1, nil)
+		v := r.Decide(mustURL(t, u), 1, nil)
 		if v.Admit == want {
 			t.Errorf("%q matches: %v, want %v", pattern, !v.Admit, want)
 		}
@@ -228,7 +228,7 @@ func TestIncludeExclude(t *testing.T) {
 		{"http://example.org/start.zip", 0, false, "exclude *.zip"},
 		{"http://other.example/docs/a", 1, false, "scope host: not on a seed's host"},
 	} {
-		v := r.Judge(mustURL(t, tt.url), tt.depth, seeds)
+		v := r.Decide(mustURL(t, tt.url), tt.depth, seeds)
 		if v.Admit != tt.admit || v.Rule != tt.rule {
 			t.Errorf("%s at depth %d: %+v, want %v by %q", tt.url, tt.depth, v, tt.admit, tt.rule)
 		}
@@ -264,11 +264,11 @@ func TestDepth(t *testing.T) {
 	u := mustURL(t, "http://example.org/")
 	limited, free := mustCompile(t, Options{Mode: Any, MaxDepth: 3}), mustCompile(t, Options{Mode: Any})
 	for depth := range 10 {
-		v := limited.Judge(u, depth, nil)
+		v := limited.Decide(u, depth, nil)
 		if v.Admit != (depth <= 3) || !v.Admit && (v.Reason != TooDeep || !strings.Contains(v.Rule, "3")) {
 			t.Errorf("limit 3, depth %d: %+v", depth, v)
 		}
-		if !free.Judge(u, depth, nil).Admit {
+		if !free.Decide(u, depth, nil).Admit {
 			t.Errorf("no limit, depth %d: refused", depth)
 		}
 	}
@@ -295,7 +295,7 @@ func TestTraps(t *testing.T) {
 		"/" + numbered(1, 200):                         false,
 		"/" + numbered(1, 200) + "7/7/7/":              true,
 	} {
-		v := r.Judge(mustURL(t, "http://example.org"+path), 1, nil)
+		v := r.Decide(mustURL(t, "http://example.org"+path), 1, nil)
 		if v.Admit == trap || trap && v.Reason != Trap {
 			t.Errorf("%.60s: %+v", path, v)
 		}
@@ -339,12 +339,12 @@ func TestSuspicious(t *testing.T) {
 		"/" + numbered(1, maxSegments-1): false,
 		"/" + numbered(1, maxSegments):   true,
 	} {
-		v := r.Judge(mustURL(t, "http://example.org"+rest), 1, nil)
+		v := r.Decide(mustURL(t, "http://example.org"+rest), 1, nil)
 		if !v.Admit || v.Suspicious != want || v.Suspicious != strings.HasPrefix(v.Rule, "suspicious: ") {
 			t.Errorf("%s: %+v, want suspicious %v", rest, v, want)
 		}
 	}
-	if v := r.Judge(mustURL(t, "http://example.org/"), maxLinks+1, nil); !v.Suspicious {
+	if v := r.Decide(mustURL(t, "http://example.org/"), maxLinks+1, nil); !v.Suspicious {
 		t.Errorf("far from a seed: %+v", v)
 	}
 }
@@ -366,7 +366,7 @@ func FuzzJudge(f *testing.F) {
 			o.Mode = mode
 			r := mustCompile(t, o)
 			seeds := NewSeeds([]string{entry, r.EntryOf(u)})
-			v := r.Judge(u, depth, seeds)
+			v := r.Decide(u, depth, seeds)
 			if v.Rule == "" || v.Admit != (v.Reason == "") || v.Suspicious && !v.Admit {
 				t.Fatalf("%s: %+v", mode, v)
 			}
@@ -388,7 +388,7 @@ func BenchmarkJudge(b *testing.B) {
 		b.Run(mode, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if !r.Judge(u, 3, seeds).Admit {
+				if !r.Decide(u, 3, seeds).Admit {
 					b.Fatal("refused")
 				}
 			}
