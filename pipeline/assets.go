@@ -17,7 +17,7 @@ import (
 
 // asset takes a part of the page, unless the policy leaves it out. A refused one is not marked as
 // seen: the page may link to it as well.
-func (f *finds) asset(u urlnorm.URL, depth, hops int) {
+func (f *linkCollector) asset(u urlnorm.URL, depth, hops int) {
 	u = f.rules.Normalize.Apply(u)
 	switch {
 	case hops > maxHops:
@@ -31,7 +31,7 @@ func (f *finds) asset(u urlnorm.URL, depth, hops int) {
 
 // isForeign reports whether the answer is an asset that is out of scope: whatever it is, its links are
 // not followed. An asset in scope is a page like any other if it turns out to be one.
-func (f *finds) isForeign() bool {
+func (f *linkCollector) isForeign() bool {
 	item := &f.v.Item
 	if item.Via != crawl.ViaAsset {
 		return false
@@ -42,7 +42,7 @@ func (f *finds) isForeign() bool {
 
 // sheet takes what a style sheet refers to: pictures, fonts, other style sheets. They count as parts
 // of the page that the sheet belongs to.
-func (f *finds) sheet(resp *fetcher.Response) {
+func (f *linkCollector) sheet(resp *fetcher.Response) {
 	if !f.rules.Settings.Assets {
 		return
 	}
@@ -68,7 +68,7 @@ func (f *finds) sheet(resp *fetcher.Response) {
 }
 
 // hiddenParts takes the parts of a page that are no links in its markup: in styles and drawings.
-func (f *finds) hiddenParts(body []byte, doc *htmlparse.Document) {
+func (f *linkCollector) hiddenParts(body []byte, doc *htmlparse.Document) {
 	parts := rewrite.Parts(body, doc)
 	f.o.LinksFound += len(parts)
 	for _, u := range parts {

@@ -64,17 +64,17 @@ type reading struct {
 	known bool          // one of its pages was parsed
 	heavy bool          // its last page was heavy
 	had   time.Duration // parser time used; starts at the level of the others
-	line  []turn
+	line  []parseWaiter
 }
 
 // turn is a page that waits for the parser.
-type turn struct {
+type parseWaiter struct {
 	arrived uint64
-	come    chan place // receives its place
+	come    chan parseSlot // receives its place
 }
 
 // place is a place at the parser.
-type place struct{ heavy, extra bool }
+type parseSlot struct{ heavy, extra bool }
 
 func newBacklog(most, parsers int) *backlog {
 	b := &backlog{most: most, parsers: parsers, domains: make(map[string]*reading)}
@@ -156,7 +156,7 @@ func (b *backlog) letBegin() {
 }
 
 // parse blocks until a page of the domain may be parsed, between begin and end.
-func (b *backlog) parse(domain string) place {
+func (b *backlog) parse(domain string) parseSlot {
 	b.mu.Lock()
 	d := b.domains[domain]
 	if b.roomFor(d) {
@@ -164,7 +164,7 @@ func (b *backlog) parse(domain string) place {
 		return b.take(d)
 	}
 	b.arrived++
-	t := turn{b.arrived, make(chan place, 1)}
+	t := parseWaiter{b.arrived, make(chan parseSlot, 1)}
 	d.line = append(d.line, t)
 	b.waiting++
 	b.mu.Unlock()
@@ -176,22 +176,22 @@ func (b *backlog) roomFor(d *reading) bool {
 	return b.parsers > 0 || !b.extra && b.heavy > 0 && !d.heavy
 }
 
-func (b *backlog) take(d *reading) place {
+func (b *backlog) take(d *reading) parseSlot {
 	b.now = max(b.now, d.had)
 	if b.parsers == 0 {
 		b.extra = true
-		return place{extra: true}
+		return parseSlot{extra: true}
 	}
 	if b.parsers--; d.heavy {
 		b.heavy++
 	}
-	return place{heavy: d.heavy}
+	return parseSlot{heavy: d.heavy}
 }
 
 // parsed ends what parse began, for a page of so many bytes. It returns for how long pages of other
 // domains were kept from the parser. A heavy page keeps them from its processor whether or not one
 // waits in line, and counts as at least heavyPage.
-func (b *backlog) parsed(domain string, p place, now time.Time, took time.Duration, size int) (kept time.Duration) {
+func (b *backlog) parsed(domain string, p parseSlot, now time.Time, took time.Duration, size int) (kept time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	d := b.domains[domain]

@@ -64,7 +64,7 @@ func (w *worker) cookiesOf(v *crawl.Visit, rules *Rules) cookies.Jar {
 //     it. By then each URL on the way has seen them, and what still leads in a circle is one.
 //
 // With a jar for each host only an answer that changes it sends cookies on.
-func (f *finds) redirectCookies(to urlnorm.URL) (carried string, again bool) {
+func (f *linkCollector) redirectCookies(to urlnorm.URL) (carried string, again bool) {
 	item, at := &f.v.Item, f.o.FetchedAt
 	if !f.rules.Settings.VisitCookies() || to.Host() != item.URL.Host() {
 		return "", false

@@ -60,7 +60,7 @@ func (w *worker) refuse(ctx context.Context, v crawl.Visit, r crawl.Response, o 
 }
 
 // skip counts a URL of the page that is not taken, and keeps it for the log.
-func (f *finds) skip(u urlnorm.URL, via crawl.Via, reason crawl.SkipReason) {
+func (f *linkCollector) skip(u urlnorm.URL, via crawl.Via, reason crawl.SkipReason) {
 	f.o.Skipped[reason]++
 	if f.deriver != nil && f.deriver.Sampled(u) {
 		f.skipped = append(f.skipped, crawl.Skip{URL: u, Source: f.v.Item.URL, Reason: reason, Via: via, At: time.Now()})
@@ -68,6 +68,6 @@ func (f *finds) skip(u urlnorm.URL, via crawl.Via, reason crawl.SkipReason) {
 }
 
 // options says what is read of pages beyond what the crawl itself needs.
-func (f *finds) options() htmlparse.Options {
+func (f *linkCollector) options() htmlparse.Options {
 	return htmlparse.Options{Agent: f.rules.Settings.Agent(), Now: f.o.FetchedAt, Memory: f.memory, Anchors: f.rules.Focus != nil || f.rules.Settings.Index || f.deriver != nil && f.deriver.Anchors()}
 }

@@ -26,13 +26,13 @@ type Elsewhere interface {
 const (
 	// trailLife bounds the time that other hosts may take, for all redirects together. It covers
 	// the longest Crawl-delay and the slowest fetch.
-	trailLife = 3 * time.Minute
+	robotsChainLife = 3 * time.Minute
 	// maxTrails bounds how many robots.txt files are being followed at once.
-	maxTrails = 4096
+	maxRobotsChains = 4096
 )
 
 // trail is how far the redirects of one origin's robots.txt have been followed.
-type trail struct {
+type robotsChain struct {
 	next  urlnorm.URL // URL to fetch next
 	hop   int         // number of redirects up to next
 	since time.Time   // when the redirects left the host; zero: they have not, or the host waits for its own turn
@@ -41,12 +41,12 @@ type trail struct {
 
 // trails keeps the trails between the visits of their hosts. A trail that is lost, with the node or
 // its partition, starts again from the host's own robots.txt.
-type trails struct {
+type robotsChains struct {
 	mu       sync.Mutex // guards byOrigin
-	byOrigin map[string]trail
+	byOrigin map[string]robotsChain
 }
 
-func (t *trails) get(origin string, now time.Time) (trail, bool) {
+func (t *robotsChains) get(origin string, now time.Time) (robotsChain, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	tr, ok := t.byOrigin[origin]
@@ -54,21 +54,21 @@ func (t *trails) get(origin string, now time.Time) (trail, bool) {
 }
 
 // put keeps a trail. When there are too many, expired ones are dropped, or else any one.
-func (t *trails) put(origin string, tr trail, now time.Time) {
+func (t *robotsChains) put(origin string, tr robotsChain, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.byOrigin == nil {
-		t.byOrigin = make(map[string]trail)
+		t.byOrigin = make(map[string]robotsChain)
 	}
 	_, known := t.byOrigin[origin]
-	if !known && len(t.byOrigin) >= maxTrails {
+	if !known && len(t.byOrigin) >= maxRobotsChains {
 		for o, old := range t.byOrigin {
 			if !now.Before(old.until) {
 				delete(t.byOrigin, o)
 			}
 		}
 	}
-	if !known && len(t.byOrigin) >= maxTrails {
+	if !known && len(t.byOrigin) >= maxRobotsChains {
 		for o := range t.byOrigin {
 			delete(t.byOrigin, o)
 			break
@@ -77,7 +77,7 @@ func (t *trails) put(origin string, tr trail, now time.Time) {
 	t.byOrigin[origin] = tr
 }
 
-func (t *trails) drop(origin string) {
+func (t *robotsChains) drop(origin string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.byOrigin, origin)

@@ -85,7 +85,7 @@ func TestRobotsElsewhere(t *testing.T) {
 		if got := len(b.asked); got != 1 {
 			t.Errorf("%s: %d requests of the first host", name, got)
 		}
-		if len(b.p.trails.byOrigin) != 0 {
+		if len(b.p.robotsChains.byOrigin) != 0 {
 			t.Errorf("%s: the trail is still there", name)
 		}
 		if c.kind != crawl.RobotsFetched {
@@ -138,7 +138,7 @@ func TestRobotsElsewhereTakesTooLong(t *testing.T) {
 			if err := b.run(); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(trailLife/2 + time.Second)
+			time.Sleep(robotsChainLife/2 + time.Second)
 		}
 		var kinds []crawl.Kind
 		for _, r := range b.releases {
@@ -195,25 +195,25 @@ func TestRobotsFetchForAnother(t *testing.T) {
 
 func TestTrailsAreBounded(t *testing.T) {
 	t.Parallel()
-	var ts trails
+	var ts robotsChains
 	now := time.Now()
 	u, err := urlnorm.Parse("http://b.test/")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range maxTrails {
-		ts.put(fmt.Sprint("old", i), trail{next: u, until: now}, now.Add(-2*trailLife))
+	for i := range maxRobotsChains {
+		ts.put(fmt.Sprint("old", i), robotsChain{next: u, until: now}, now.Add(-2*robotsChainLife))
 	}
-	for i := range maxTrails + 10 {
-		ts.put(fmt.Sprint("new", i), trail{next: u, hop: 3, until: now.Add(time.Second)}, now)
+	for i := range maxRobotsChains + 10 {
+		ts.put(fmt.Sprint("new", i), robotsChain{next: u, hop: 3, until: now.Add(time.Second)}, now)
 	}
-	if n := len(ts.byOrigin); n > maxTrails || n < maxTrails/2 {
+	if n := len(ts.byOrigin); n > maxRobotsChains || n < maxRobotsChains/2 {
 		t.Errorf("%d trails", n)
 	}
 	if _, ok := ts.get("old1", now); ok {
 		t.Error("an old trail is followed")
 	}
-	if tr, ok := ts.get(fmt.Sprint("new", maxTrails+9), now); !ok || tr.hop != 3 {
+	if tr, ok := ts.get(fmt.Sprint("new", maxRobotsChains+9), now); !ok || tr.hop != 3 {
 		t.Errorf("%+v, %v", tr, ok)
 	}
 }

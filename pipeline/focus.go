@@ -18,7 +18,7 @@ type Focus interface {
 // follows reports whether the links of a page are followed, and otherwise why not: the page asks that they are
 // not, or it fits the topic less than Settings.FocusMin. The links of a seed are always followed: it is
 // where a person begins, and often a list of links that is about no topic itself.
-func (f *finds) follows(resp *fetcher.Response, doc *htmlparse.Document) (ok bool, why crawl.SkipReason) {
+func (f *linkCollector) follows(resp *fetcher.Response, doc *htmlparse.Document) (ok bool, why crawl.SkipReason) {
 	if _, noFollow := directives(resp, f.rules.Settings.Agent()); noFollow || doc.NoFollow {
 		return false, crawl.SkipNoFollow
 	}
@@ -31,7 +31,7 @@ func (f *finds) follows(resp *fetcher.Response, doc *htmlparse.Document) (ok boo
 
 // band is BandOf, but for the links of a page in a focused crawl: the better such a link fits the topic, the
 // earlier it is fetched.
-func (f *finds) band(t *crawl.Target, priority float64) crawl.Band {
+func (f *linkCollector) band(t *crawl.Target, priority float64) crawl.Band {
 	if f.rules.Focus == nil || t.Via != crawl.ViaLink || t.Suspicious {
 		return BandOf(t.Via, t.Depth, priority, t.Suspicious)
 	}

@@ -38,7 +38,7 @@ func focused(t *testing.T, page string, least float64, change func(*Rules, *craw
 		change(&rules, &item)
 	}
 	resp := &fetcher.Response{Status: 200, MediaType: "text/html", ContentType: "text/html; charset=utf-8", Body: []byte(page)}
-	f := &finds{v: crawl.Visit{Lease: crawl.Lease{Item: item}}, rules: &rules, seen: map[string]struct{}{}, o: &o, complete: true}
+	f := &linkCollector{v: crawl.Visit{Lease: crawl.Lease{Item: item}}, rules: &rules, seen: map[string]struct{}{}, o: &o, complete: true}
 	f.page(resp)
 	return o, scored
 }

@@ -125,7 +125,7 @@ func (p *Pipeline) Settle(ctx context.Context, s *Settlement) error {
 
 // takeLinks judges the links of a report.
 func (w *worker) takeLinks(v crawl.Visit, r *Report, rules *Rules, o *crawl.Outcome) {
-	f := &finds{v: v, rules: rules, seen: map[string]struct{}{v.Item.URL.String(): {}}, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, complete: w.complete}
+	f := &linkCollector{v: v, rules: rules, seen: map[string]struct{}{v.Item.URL.String(): {}}, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, complete: w.complete}
 	defer func() { w.skipped = f.skipped }()
 	links := r.Links
 	switch {

@@ -117,7 +117,7 @@ func kindOf(resp *fetcher.Response) mediaKind {
 }
 
 // finds collects the links of one answer into its outcome.
-type finds struct {
+type linkCollector struct {
 	v     crawl.Visit
 	rules *Rules
 	seen  map[string]struct{} // canonical; strings hash faster than URLs, which carry offsets
@@ -169,7 +169,7 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 		w.seen = make(map[string]struct{}, 256)
 	}
 	clear(w.seen)
-	f := &finds{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, skipped: w.skipped[:0],
+	f := &linkCollector{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, skipped: w.skipped[:0],
 		fingerprints: rules.Settings.Archive && !w.p.o.NoFingerprints, complete: w.complete, traps: w.p.o.Traps}
 	f.masked, f.shown, f.targets = w.masked, w.shown, w.targets
 	whole = true
@@ -210,7 +210,7 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 // refresh takes the target of a Refresh header, which does what a meta refresh does, whatever the
 // answer is otherwise (HTML Standard, section 7.5.1). Of several lines the first counts. doc is nil
 // for an answer that is no page.
-func (f *finds) refresh(resp *fetcher.Response, doc *htmlparse.Document) {
+func (f *linkCollector) refresh(resp *fetcher.Response, doc *htmlparse.Document) {
 	ref := htmlparse.RefreshHeader(resp.Header.Get("Refresh"))
 	if ref == "" {
 		return
@@ -229,7 +229,7 @@ func (f *finds) refresh(resp *fetcher.Response, doc *htmlparse.Document) {
 }
 
 // location takes the Location of a redirect as a link.
-func (f *finds) location(ref string) {
+func (f *linkCollector) location(ref string) {
 	if ref == "" {
 		return
 	}
@@ -260,7 +260,7 @@ func invalidBy(err error) crawl.SkipReason {
 // redirect takes the target of a redirect or a meta refresh, at the depth of the page itself, at
 // most ten in a row. The redirect of a seed extends the scope (apex to www): its target is judged
 // as if it were a seed.
-func (f *finds) redirect(to urlnorm.URL) {
+func (f *linkCollector) redirect(to urlnorm.URL) {
 	to = f.rules.Normalize.Redirect(f.v.Item.URL, to)
 	item := &f.v.Item
 	t := crawl.Target{URL: to, Depth: item.Depth, Hops: item.Hops + 1, Via: crawl.ViaRedirect}
@@ -308,14 +308,14 @@ func ScopeDepth(t *crawl.Target) int {
 }
 
 // first reports whether u is new on this page.
-func (f *finds) first(u urlnorm.URL) bool {
+func (f *linkCollector) first(u urlnorm.URL) bool {
 	before := len(f.seen)
 	f.seen[u.String()] = struct{}{} // one look-up: the size tells whether it was new
 	return len(f.seen) > before
 }
 
 // add judges a target and takes it when it passes.
-func (f *finds) add(t crawl.Target, priority float64) {
+func (f *linkCollector) add(t crawl.Target, priority float64) {
 	if t.Via != crawl.ViaSitemapFile { // its place is the host's, not one of its pages'
 		t.URL = f.rules.Normalize.Apply(t.URL)
 	}
@@ -324,7 +324,7 @@ func (f *finds) add(t crawl.Target, priority float64) {
 	}
 }
 
-func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
+func (f *linkCollector) admit(t crawl.Target, v scope.Verdict, priority float64) {
 	list := &f.o.Targets
 	if !v.Admit {
 		opened, wants := wantsEntry(&t, f.rules)
@@ -351,7 +351,7 @@ func wantsEntry(t *crawl.Target, rules *Rules) (scope.Verdict, bool) {
 }
 
 // page takes the links of an HTML page, unless the page asks that they are not followed.
-func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
+func (f *linkCollector) page(resp *fetcher.Response) *htmlparse.Document {
 	doc := htmlparse.ParseWith(f.options(), resp.Body, resp.ContentType, f.v.Item.URL)
 	if f.shown != nil {
 		doc.Text = f.shown.text()
@@ -406,7 +406,7 @@ func directives(resp *fetcher.Response, agent string) (noIndex, noFollow bool) {
 
 // link takes one link of a page. Links that a reader would follow are queued; parts of the page
 // (images, scripts ...) and its relatives (canonical address ...) only with Settings.Assets.
-func (f *finds) link(l *htmlparse.Link) {
+func (f *linkCollector) link(l *htmlparse.Link) {
 	switch {
 	case l.Tag == "meta":
 		f.redirect(l.URL)

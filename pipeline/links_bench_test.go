@@ -25,7 +25,7 @@ func BenchmarkPage(b *testing.B) {
 	for b.Loop() {
 		clear(seen)
 		var o crawl.Outcome
-		f := &finds{v: v, rules: &rules, seen: seen, o: &o, complete: true, memory: memory, targets: targets}
+		f := &linkCollector{v: v, rules: &rules, seen: seen, o: &o, complete: true, memory: memory, targets: targets}
 		doc := f.page(resp)
 		if len(o.Targets) != 40 {
 			b.Fatalf("%d targets", len(o.Targets))

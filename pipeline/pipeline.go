@@ -184,7 +184,7 @@ type Traps interface {
 type Pipeline struct {
 	o      Options
 	parsed parsedRules
-	trails trails
+	robotsChains robotsChains
 	// backlog bounds the pages parsed at a time to one less than the processors, and at least one.
 	// Parsing uses only the processor: more of it at once would gain nothing, and the rest of the
 	// process, such as /status, would wait. On two processors, two at a time give a fifth more

@@ -87,7 +87,7 @@ func (w *worker) noPlace(ctx context.Context, v crawl.Visit, wait time.Duration)
 // mayShow reports whether an answer is a page that a browser could show.
 func (w *worker) mayShow(v *crawl.Visit, resp *fetcher.Response, rules *Rules) bool {
 	return w.p.o.Renderer != nil && rules.Settings.Renders() && resp.Status >= 200 && resp.Status < 300 &&
-		v.Item.Via != crawl.ViaSitemapFile && kindOf(resp) == pageMedia && !(&finds{v: *v, rules: rules}).isForeign()
+		v.Item.Via != crawl.ViaSitemapFile && kindOf(resp) == pageMedia && !(&linkCollector{v: *v, rules: rules}).isForeign()
 }
 
 // fetched is a page on its way to a browser.
@@ -267,7 +267,7 @@ func (s *Shown) text() []byte {
 }
 
 // take gives a parsed page the links that only scripts know.
-func (s *Shown) take(f *finds, doc *htmlparse.Document, follow bool, why crawl.SkipReason) {
+func (s *Shown) take(f *linkCollector, doc *htmlparse.Document, follow bool, why crawl.SkipReason) {
 	anchors := bytes.Contains(s.DOM, []byte("$docsify"))
 	for _, ref := range s.Links {
 		u, err := f.v.Item.URL.Resolve(ref)

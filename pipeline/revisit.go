@@ -106,7 +106,7 @@ const maxMasked = 1 << 20
 
 // prints makes the fingerprints that somebody needs: of the text, and of the text without its numbers. A text that is too
 // short for the latter has the hash of its words in its place: it is the same text or another.
-func (f *finds) prints(text []byte) {
+func (f *linkCollector) prints(text []byte) {
 	whole := f.fingerprints || f.deriver != nil && f.deriver.Simhashes()
 	switch {
 	case comparesText(&f.rules.Settings):
@@ -244,7 +244,7 @@ var firstClaim = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)
 // claimed is when a sitemap or feed says that a page has changed; the zero time when that is not wanted or cannot be. A site speaks
 // only for its own host, else it could send the crawler to others and spoil what their own word is worth. A time less than a
 // day ahead is now: clocks differ, and dates without a time may be of another zone.
-func (f *finds) claimed(e *sitemap.Entry) time.Time {
+func (f *linkCollector) claimed(e *sitemap.Entry) time.Time {
 	const day = 24 * time.Hour
 	now := f.o.FetchedAt
 	switch {
@@ -260,7 +260,7 @@ func (f *finds) claimed(e *sitemap.Entry) time.Time {
 
 // feed takes the entries of a feed as links of the page that it is, with the dates of their last change. It is read only where pages
 // are visited again: a feed says what is new, and all of it stands elsewhere too.
-func (f *finds) feed(sm *sitemap.Sitemap) {
+func (f *linkCollector) feed(sm *sitemap.Sitemap) {
 	f.o.LinksFound += len(sm.Entries) + sm.Invalid
 	f.o.Skipped[crawl.SkipInvalid] += int64(sm.Invalid)
 	for i := range sm.Entries {

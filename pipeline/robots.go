@@ -34,12 +34,12 @@ const (
 
 // chase is a visit spent on a robots.txt: how far it has come, and what the host's own answers
 // showed.
-type chase struct {
+type robotsVisit struct {
 	w      *worker
 	v      crawl.Visit
 	rules  *Rules
 	origin string
-	trail
+	robotsChain
 	at     time.Time         // start of the last request, or of the wait for it
 	missed crawl.ErrCategory // why there was no answer, in the end
 	r      crawl.Response
@@ -63,29 +63,29 @@ type chase struct {
 // Whichever host it comes from, the file is that of the item's origin.
 func (w *worker) robots(ctx context.Context, v crawl.Visit, rules *Rules) (crawl.Response, crawl.Outcome) {
 	now := time.Now()
-	c := &chase{w: w, v: v, rules: rules, origin: v.Item.URL.Origin(), at: now, missed: crawl.ErrOther, o: crawl.Outcome{FetchedAt: now}}
+	c := &robotsVisit{w: w, v: v, rules: rules, origin: v.Item.URL.Origin(), at: now, missed: crawl.ErrOther, o: crawl.Outcome{FetchedAt: now}}
 	var onTrail bool
-	if c.trail, onTrail = w.p.trails.get(c.origin, now); !onTrail {
+	if c.robotsChain, onTrail = w.p.robotsChains.get(c.origin, now); !onTrail {
 		u, err := urlnorm.Parse(c.origin + "/robots.txt")
 		if err != nil { // the origin of a canonical URL is canonical
 			panic("BUG: robots.txt of " + c.origin + ": " + err.Error())
 		}
-		c.trail = trail{next: u}
+		c.robotsChain = robotsChain{next: u}
 	}
 	for {
 		a, arrived, err := c.step(ctx)
 		switch {
 		case err != nil:
-			w.p.trails.drop(c.origin)
+			w.p.robotsChains.drop(c.origin)
 			return c.failed(err)
 		case !arrived:
-			w.p.trails.put(c.origin, c.trail, time.Now())
+			w.p.robotsChains.put(c.origin, c.robotsChain, time.Now())
 			c.r.Kind, c.o.Kind, c.o.Reason = crawl.RobotsPending, crawl.RobotsPending, "robots.txt redirects to "+c.next.String()
 			return c.r, c.o
 		}
 		next := redirectOf(c.next, a.Status, a.Location)
 		if next.IsZero() || c.hop == maxRobotsHops {
-			w.p.trails.drop(c.origin)
+			w.p.robotsChains.drop(c.origin)
 			return c.answered(a)
 		}
 		c.next, c.hop = next, c.hop+1
@@ -94,7 +94,7 @@ func (w *worker) robots(ctx context.Context, v crawl.Visit, rules *Rules) (crawl
 
 // step gets the file at next: in this host's turn, or from the holder of another host. False: it is
 // not here yet, or this host may not be asked yet.
-func (c *chase) step(ctx context.Context) (crawl.RobotsAnswer, bool, error) {
+func (c *robotsVisit) step(ctx context.Context) (crawl.RobotsAnswer, bool, error) {
 	if crawl.Host(c.next.Host()) != c.v.Host {
 		a, arrived := c.elsewhere(ctx)
 		return a, arrived, nil
@@ -104,7 +104,7 @@ func (c *chase) step(ctx context.Context) (crawl.RobotsAnswer, bool, error) {
 		wait := max(c.v.Gap, c.rules.Settings.Delay, 2*c.r.Took, c.r.RetryAfter)
 		if wait > maxHopPause {
 			// This wait is spent on this host, so it does not count against the time of the others.
-			c.since, c.until = time.Time{}, c.at.Add(wait+2*trailLife)
+			c.since, c.until = time.Time{}, c.at.Add(wait+2*robotsChainLife)
 			return crawl.RobotsAnswer{}, false, nil
 		}
 		if !crawl.Wait(ctx, wait) {
@@ -129,20 +129,20 @@ func (c *chase) step(ctx context.Context) (crawl.RobotsAnswer, bool, error) {
 }
 
 // elsewhere gets the file at next from the holder of its host.
-func (c *chase) elsewhere(ctx context.Context) (crawl.RobotsAnswer, bool) {
+func (c *robotsVisit) elsewhere(ctx context.Context) (crawl.RobotsAnswer, bool) {
 	now := time.Now()
 	if c.since.IsZero() {
 		c.since = now
 	}
-	c.until = c.since.Add(2 * trailLife)
+	c.until = c.since.Add(2 * robotsChainLife)
 	a, arrived := c.w.p.o.Elsewhere.RobotsFile(ctx, c.next)
 	switch {
 	case arrived && a.Status == 0:
 		c.missed = categoryOf(a.Failure)
 		a.Failure = fmt.Sprintf("%s, where it redirects to: %s", c.next, a.Failure)
-	case !arrived && now.Sub(c.since) > trailLife:
+	case !arrived && now.Sub(c.since) > robotsChainLife:
 		c.missed = crawl.ErrTimeout
-		return crawl.RobotsAnswer{Failure: fmt.Sprintf("%s, where it redirects to, could not be fetched in %v", c.next, trailLife)}, true
+		return crawl.RobotsAnswer{Failure: fmt.Sprintf("%s, where it redirects to, could not be fetched in %v", c.next, robotsChainLife)}, true
 	}
 	return a, arrived
 }
@@ -232,7 +232,7 @@ func hasRules(body []byte) bool {
 }
 
 // failed counts a failed request against the host, unless it was cancelled.
-func (c *chase) failed(err error) (crawl.Response, crawl.Outcome) {
+func (c *robotsVisit) failed(err error) (crawl.Response, crawl.Outcome) {
 	r, o := failure(err, c.v.Host, c.at)
 	// A redirect's target says nothing about the origin, whose rules stay unavailable.
 	if o.Kind != crawl.Aborted && (o.Kind != crawl.Blocked || c.hop > 0) {
@@ -257,7 +257,7 @@ func unreachable(a *crawl.RobotsAnswer) bool {
 }
 
 // answered reads the last answer.
-func (c *chase) answered(a crawl.RobotsAnswer) (crawl.Response, crawl.Outcome) {
+func (c *robotsVisit) answered(a crawl.RobotsAnswer) (crawl.Response, crawl.Outcome) {
 	if unreachable(&a) {
 		c.r.Kind, c.o.Kind, c.o.Category = crawl.HostFailed, crawl.HostFailed, c.missed
 		c.o.Reason = fmt.Sprintf("robots.txt of %s: %s", c.origin, a.Failure)

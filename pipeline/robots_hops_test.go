@@ -70,7 +70,7 @@ func TestRobotsRedirectGap(t *testing.T) {
 			if o.Kind != crawl.RobotsFetched || waited != c.want || len(b.releases) != c.visits || len(b.asked) != 2 {
 				t.Errorf("%+v: %v passed between the hops; %d visits, %d requests", c, waited, len(b.releases), len(b.asked))
 			}
-			if len(b.p.trails.byOrigin) != 0 {
+			if len(b.p.robotsChains.byOrigin) != 0 {
 				t.Error("the trail is still there")
 			}
 		})

@@ -60,7 +60,7 @@ func (w *worker) sitemapTurn(v *crawl.Visit, resp *fetcher.Response) (end func()
 
 // parseSitemap reads a sitemap, of which the fetch may have only a part. The readable part of a
 // broken file counts.
-func (f *finds) parseSitemap(resp *fetcher.Response) (sitemap.Sitemap, error) {
+func (f *linkCollector) parseSitemap(resp *fetcher.Response) (sitemap.Sitemap, error) {
 	parse := sitemap.Parse
 	if resp.Truncated != "" || resp.DecodeErr != nil {
 		parse = sitemap.ParsePart
@@ -69,7 +69,7 @@ func (f *finds) parseSitemap(resp *fetcher.Response) (sitemap.Sitemap, error) {
 }
 
 // sitemapFile takes the entries of a sitemap file.
-func (f *finds) sitemapFile(resp *fetcher.Response) {
+func (f *linkCollector) sitemapFile(resp *fetcher.Response) {
 	sm, err := f.parseSitemap(resp)
 	if err != nil {
 		f.o.Reason = "sitemap: " + err.Error()
@@ -80,7 +80,7 @@ func (f *finds) sitemapFile(resp *fetcher.Response) {
 // linkedSitemap takes the entries of a sitemap that was fetched because a page links to it. When
 // robots.txt or an index names the same file later, it is known and not fetched again. It counts as
 // a page. Feeds are read where pages are visited again, other XML is not.
-func (f *finds) linkedSitemap(resp *fetcher.Response) {
+func (f *linkCollector) linkedSitemap(resp *fetcher.Response) {
 	_, noFollow := directives(resp, f.rules.Settings.Agent())
 	sm, err := f.parseSitemap(resp)
 	if len(sm.Entries) > 0 && (errors.Is(err, sitemap.ErrCut) || errors.Is(err, sitemap.ErrTooLarge)) {
@@ -103,7 +103,7 @@ func (f *finds) linkedSitemap(resp *fetcher.Response) {
 // entries takes a sitemap's entries: pages at depth 1, or the files that an index names, one level
 // deeper. Indexes that name each other end at the depth limit, or earlier because their URLs are
 // known.
-func (f *finds) entries(sm *sitemap.Sitemap, nested int) {
+func (f *linkCollector) entries(sm *sitemap.Sitemap, nested int) {
 	f.o.LinksFound += len(sm.Entries) + sm.Invalid
 	f.o.Skipped[crawl.SkipInvalid] += int64(sm.Invalid)
 	for i := range sm.Entries {
@@ -122,7 +122,7 @@ func (f *finds) entries(sm *sitemap.Sitemap, nested int) {
 // addSitemaps adds to the outcome of a robots.txt the sitemap files that it names and the scope
 // admits, or the one at the usual place if it names none.
 func addSitemaps(o *crawl.Outcome, origin string, named []string, rules *Rules, complete bool) {
-	f := &finds{rules: rules, seen: make(map[string]struct{}), o: o, complete: complete}
+	f := &linkCollector{rules: rules, seen: make(map[string]struct{}), o: o, complete: complete}
 	add := func(raw string) {
 		u, err := urlnorm.Parse(raw)
 		if err != nil {
