@@ -26,12 +26,12 @@ import (
 type Renderer interface {
 	// Reserve takes a place for the page of v, which is not fetched yet. wait > 0: there is none, the page is not fetched, and its
 	// host gets no visit of a page for so long. A nil place without a wait: it is not known that the page needs one.
-	Reserve(v *crawl.Visit, s *crawl.Settings) (p Place, wait time.Duration)
+	Reserve(v *crawl.Visit, s *crawl.Settings) (p RenderSlot, wait time.Duration)
 	// Decide says whether a page is shown to a browser. doc is nil at first; known is false when the page has to be parsed before.
 	Decide(p *Showing, doc *htmlparse.Document, s *crawl.Settings) (d crawl.Rendering, known bool)
 	// Late takes a place for a page that was fetched without one. Nil: there is none; the page stays queued, and Reserve asks
 	// its host to wait.
-	Late(v *crawl.Visit) Place
+	Late(v *crawl.Visit) RenderSlot
 	// Render shows a page. It returns soon after ctx is done, and otherwise within the limits of the browser.
 	Render(ctx context.Context, p *Showing, s *crawl.Settings) (*Shown, error)
 }
@@ -41,7 +41,7 @@ type Renderer interface {
 var ErrMoved = errors.New("its host moves to another node")
 
 // Place is the right to one page at the browsers or in line for them.
-type Place interface{ Leave() }
+type RenderSlot interface{ Release() }
 
 // Showing is a page that was fetched.
 type Showing struct {
@@ -68,11 +68,11 @@ const (
 	// maxPartBytes bounds what a page may ask for.
 	maxPartBytes = 16 << 20
 	// noPlaceReason is why a page waits without being fetched, or fetched for nothing.
-	noPlaceReason = "too many pages wait for the browser"
+	noSlotReason = "too many pages wait for the browser"
 )
 
 // reserve takes a place for the page of v, if it may need one.
-func (w *worker) reserve(v *crawl.Visit, rules *Rules) (Place, time.Duration) {
+func (w *worker) reserve(v *crawl.Visit, rules *Rules) (RenderSlot, time.Duration) {
 	if w.p.o.Renderer == nil || !rules.Settings.Renders() || v.Item.Via == crawl.ViaSitemapFile {
 		return nil, 0
 	}
@@ -80,8 +80,8 @@ func (w *worker) reserve(v *crawl.Visit, rules *Rules) (Place, time.Duration) {
 }
 
 // noPlace ends a visit before its request: too many pages wait for the browsers.
-func (w *worker) noPlace(ctx context.Context, v crawl.Visit, wait time.Duration) error {
-	return w.finish(ctx, v, crawl.Response{Kind: crawl.Aborted, HoldPages: wait}, crawl.Outcome{Kind: crawl.Aborted, Reason: noPlaceReason, FetchedAt: time.Now()})
+func (w *worker) noSlot(ctx context.Context, v crawl.Visit, wait time.Duration) error {
+	return w.finish(ctx, v, crawl.Response{Kind: crawl.Aborted, HoldPages: wait}, crawl.Outcome{Kind: crawl.Aborted, Reason: noSlotReason, FetchedAt: time.Now()})
 }
 
 // mayShow reports whether an answer is a page that a browser could show.
@@ -98,7 +98,7 @@ type fetched struct {
 	o        crawl.Outcome
 	fetching context.Context
 	takeBack context.CancelCauseFunc
-	place    Place
+	place    RenderSlot
 	page     Showing
 }
 
@@ -109,9 +109,9 @@ func (f *fetched) leave() {
 }
 
 // leave returns a place, if there is one.
-func leave(p Place) {
+func leave(p RenderSlot) {
 	if p != nil {
-		p.Leave()
+		p.Release()
 	}
 }
 
@@ -135,7 +135,7 @@ func (w *worker) show(keep context.Context, f *fetched) error {
 	}
 	if f.place == nil {
 		defer f.leave()
-		return w.completeVisit(keep, f.v, crawl.Outcome{Kind: crawl.Aborted, Reason: noPlaceReason, FetchedAt: f.o.FetchedAt})
+		return w.completeVisit(keep, f.v, crawl.Outcome{Kind: crawl.Aborted, Reason: noSlotReason, FetchedAt: f.o.FetchedAt})
 	}
 	w.p.showing.Go(func() error { return w.p.rendered(keep, f) })
 	return nil

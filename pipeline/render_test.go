@@ -30,7 +30,7 @@ type browser struct {
 	pages  []string
 }
 
-func (b *browser) Reserve(*crawl.Visit, *crawl.Settings) (Place, time.Duration) {
+func (b *browser) Reserve(*crawl.Visit, *crawl.Settings) (RenderSlot, time.Duration) {
 	if !b.ahead {
 		return nil, 0
 	}
@@ -40,7 +40,7 @@ func (b *browser) Reserve(*crawl.Visit, *crawl.Settings) (Place, time.Duration) 
 	return nil, b.wait
 }
 
-func (b *browser) Late(*crawl.Visit) Place {
+func (b *browser) Late(*crawl.Visit) RenderSlot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.places == 0 {

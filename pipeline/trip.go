@@ -187,7 +187,7 @@ func (w *worker) page(keep, fetching context.Context, takeBack context.CancelCau
 	}
 	place, pause := w.reserve(&v, rules)
 	if pause > 0 {
-		return w.noPlace(keep, v, pause)
+		return w.noSlot(keep, v, pause)
 	}
 	at := time.Now()
 	req := w.request(v.Item.URL, v, rules)

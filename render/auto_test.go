@@ -50,7 +50,7 @@ func TestAuto(t *testing.T) {
 				r.learn(p, &c.result)
 			}
 			if place != nil {
-				place.Leave()
+				place.Release()
 			}
 		}
 		if shown != c.shown || !strings.Contains(last, c.last) {

@@ -147,7 +147,7 @@ type place struct {
 }
 
 // Leave gives the place back.
-func (p *place) Leave() {
+func (p *place) Release() {
 	p.gone.Do(func() {
 		p.r.mu.Lock()
 		defer p.r.mu.Unlock()
@@ -156,7 +156,7 @@ func (p *place) Leave() {
 }
 
 // Reserve is part of pipeline.Renderer, as the methods below.
-func (r *Renderer) Reserve(v *crawl.Visit, s *crawl.Settings) (pipeline.Place, time.Duration) {
+func (r *Renderer) Reserve(v *crawl.Visit, s *crawl.Settings) (pipeline.RenderSlot, time.Duration) {
 	if r.browser == "" || !r.expects(v, s) {
 		return nil, 0
 	}
@@ -195,7 +195,7 @@ func (r *Renderer) matched(v *crawl.Visit, s *crawl.Settings) bool {
 }
 
 // Late takes a place for a page that was fetched without one.
-func (r *Renderer) Late(*crawl.Visit) pipeline.Place {
+func (r *Renderer) Late(*crawl.Visit) pipeline.RenderSlot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.taken >= r.places {

@@ -49,7 +49,7 @@ func TestPlacesAreBounded(t *testing.T) {
 		s := crawl.Settings{Render: crawl.RenderAll}
 		r := rig(t, s)
 		v := visit(url(t, "http://a.test/"), 1)
-		var places []pipeline.Place
+		var places []pipeline.RenderSlot
 		for range r.places {
 			p, wait := r.Reserve(v, &s)
 			if p == nil || wait != 0 {
@@ -69,7 +69,7 @@ func TestPlacesAreBounded(t *testing.T) {
 			before = wait
 		}
 		for range 2 { // once
-			places[0].Leave()
+			places[0].Release()
 		}
 		if p := r.Late(v); p == nil || r.Late(v) != nil {
 			t.Error("not one place was free")
