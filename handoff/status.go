@@ -80,7 +80,7 @@ func (d *Driver) publish() {
 			}
 			s.Outstanding++
 			s.Promoting++
-			if x.Away && x.Reason != "" && m.AskedInVain() > 1 {
+			if x.Away && x.Reason != "" && m.UnansweredRounds() > 1 {
 				s.Offline++
 			}
 			if x.Reason != "" {

@@ -72,20 +72,20 @@ func (m *Machine) tendLinks(i crawl.Partition, p *part, targets []crawl.NodeID) 
 		}
 	}
 	if p.state == Released {
-		if p.needCopy && p.links[p.to] == nil && m.member(p.to) && !m.resting(p.to) {
+		if p.needCopy && p.links[p.to] == nil && m.member(p.to) && !m.backingOff(p.to) {
 			m.openLink(p, OpenLink{P: i, Node: p.to})
 		}
 		return
 	}
 	for _, id := range targets {
-		if p.links[id] == nil && !m.resting(id) {
+		if p.links[id] == nil && !m.backingOff(id) {
 			m.openLink(p, OpenLink{P: i, Node: id})
 		}
 	}
 	// After a restart the members of the recorded set are looked at again, also
 	// those that the table does not name any more.
 	for _, id := range p.set.Members {
-		if id != m.self && p.links[id] == nil && m.member(id) && !m.resting(id) && p.proposed == nil && !m.complete(p, targets) {
+		if id != m.self && p.links[id] == nil && m.member(id) && !m.backingOff(id) && p.proposed == nil && !m.complete(p, targets) {
 			m.openLink(p, OpenLink{P: i, Node: id})
 		}
 	}
@@ -261,7 +261,7 @@ func (m *Machine) onLink(i crawl.Partition, id crawl.NodeID, attempt uint64, s l
 	}
 	l.state = s
 	if s == up {
-		delete(m.rests, id)
+		delete(m.backoffs, id)
 		if p.state == Released && id == p.to {
 			p.needCopy = false
 		}
@@ -280,7 +280,7 @@ func (m *Machine) onLinkDown(e LinkDown) {
 		return
 	}
 	delete(p.links, e.Node)
-	m.letRest(e.Node)
+	m.backOff(e.Node)
 	if p.state == Freezing && p.to == e.Node {
 		m.callOff(e.P, p)
 	}

@@ -61,7 +61,7 @@ type Machine struct {
 	attempt  uint64
 	out      int
 	next     int // where fill looks first, so that no partition is always last
-	rests    map[crawl.NodeID]*rest
+	backoffs    map[crawl.NodeID]*backoff
 	ask      asking
 	askFrom  int // the partition that the next round of questions begins with
 	lost     int // partitions whose last copies were forgotten
@@ -73,15 +73,15 @@ type Machine struct {
 
 // rest keeps a node that cannot be reached from being tried all the time: after
 // each failure in a row it is left out for twice as many retries.
-type rest struct{ left, length int }
+type backoff struct{ left, length int }
 
 // maxRest bounds a rest, in retries.
-const maxRest = 16
+const maxBackoff = 16
 
 // New returns a machine that knows no view and holds nothing. factor is
 // the number of copies of a partition, the holder's included.
 func New(self crawl.NodeID, partitions, factor int, l Limits) *Machine {
-	return &Machine{self: self, limits: l, factor: factor, parts: make([]part, partitions), rests: map[crawl.NodeID]*rest{}}
+	return &Machine{self: self, limits: l, factor: factor, parts: make([]part, partitions), backoffs: map[crawl.NodeID]*backoff{}}
 }
 
 // Step takes one event and returns what must be done, in order.
@@ -187,7 +187,7 @@ func (m *Machine) install(e ViewInstalled) {
 		m.active = len(e.Table.Members())
 	}
 	m.fenceEnd = max(m.fenceEnd, e.Now+e.Fence)
-	clear(m.rests)
+	clear(m.backoffs)
 	m.ask.reset()
 	for i := range m.parts {
 		p := &m.parts[i]
@@ -222,7 +222,7 @@ func (m *Machine) keep(i crawl.Partition, p *part, first bool) {
 func (m *Machine) retry(e Retry) {
 	m.now = e.Now
 	m.waiting = m.ask.wait > 0 || m.ask.rounds > 0
-	for _, r := range m.rests {
+	for _, r := range m.backoffs {
 		m.waiting = m.waiting || r.left > 0
 		r.left = max(r.left-1, 0)
 	}
@@ -291,14 +291,14 @@ func (m *Machine) fill() {
 		return
 	}
 	m.scan(func(i crawl.Partition, p *part) {
-		if p.state == Released && !p.running && !p.needCopy && !m.resting(p.to) {
+		if p.state == Released && !p.running && !p.needCopy && !m.backingOff(p.to) {
 			m.start(i, p)
 			m.passToken(i, p)
 		}
 	})
 	m.scan(func(i crawl.Partition, p *part) {
 		owner := m.ownerOf(i)
-		if p.state != Holding || owner == m.self || owner == "" || p.notUntil > m.view || m.resting(owner) {
+		if p.state != Holding || owner == m.self || owner == "" || p.notUntil > m.view || m.backingOff(owner) {
 			return
 		}
 		if p.proposed != nil || !slices.Contains(p.set.Members, owner) || !p.isUp(owner) {
@@ -324,22 +324,22 @@ func (m *Machine) scan(f func(crawl.Partition, *part)) {
 	}
 }
 
-func (m *Machine) resting(to crawl.NodeID) bool {
-	r := m.rests[to]
+func (m *Machine) backingOff(to crawl.NodeID) bool {
+	r := m.backoffs[to]
 	return r != nil && r.left > 0
 }
 
 // letRest leaves a node out for a while, after a failure.
-func (m *Machine) letRest(to crawl.NodeID) {
-	r := m.rests[to]
+func (m *Machine) backOff(to crawl.NodeID) {
+	r := m.backoffs[to]
 	if r == nil {
-		r = &rest{}
-		m.rests[to] = r
+		r = &backoff{}
+		m.backoffs[to] = r
 	}
 	if r.left > 0 {
 		return // the failures of one moment count once
 	}
-	r.length = min(max(2*r.length, 1), maxRest)
+	r.length = min(max(2*r.length, 1), maxBackoff)
 	r.left = r.length
 }
 
@@ -379,7 +379,7 @@ func (m *Machine) onReleaseStored(e ReleaseStored) {
 // the receiver has taken over.
 func (m *Machine) onTook(e Took) {
 	if p := m.current(e.P, e.Attempt, Released); p != nil {
-		delete(m.rests, p.to)
+		delete(m.backoffs, p.to)
 		m.stop(p)
 		m.endTenure(e.P, p)
 		m.do(StoreCopy{P: e.P})
@@ -408,7 +408,7 @@ func (m *Machine) onBroken(e Broken) {
 	}
 	m.stop(p)
 	if !e.Later && !e.NoCopy {
-		m.letRest(p.to)
+		m.backOff(p.to)
 	}
 	switch {
 	case p.state == Freezing:

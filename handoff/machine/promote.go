@@ -91,7 +91,7 @@ func (m *Machine) onAskOver(e AskOver) {
 	m.ask.running = false
 	for _, p := range m.ask.parts {
 		if m.parts[p].state == Absent && m.ownerOf(p) == m.self && m.ask.view == m.view {
-			m.judge(p)
+			m.decidePromotion(p)
 		}
 	}
 	m.ask.wait = 1
@@ -103,7 +103,7 @@ func (m *Machine) onAskOver(e AskOver) {
 
 // judge decides what becomes of a partition that this node owns and does not
 // hold, by the members' answers. Any doubt leaves it as it is for the next round.
-func (m *Machine) judge(i crawl.Partition) {
+func (m *Machine) decidePromotion(i crawl.Partition) {
 	p := &m.parts[i]
 	set := p.set
 	maxEpoch := p.maxEpoch // it may have come and gone since this node's own answer

@@ -138,7 +138,7 @@ func (w *restWorld) state() string {
 	for p := range m.parts {
 		s += "\n" + m.Describe(crawl.Partition(p))
 	}
-	for id, r := range m.rests {
+	for id, r := range m.backoffs {
 		s += fmt.Sprintf("\n%s rests %+v", id, *r)
 	}
 	return s

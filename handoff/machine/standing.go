@@ -70,7 +70,7 @@ func (m *Machine) Lost() int { return m.lost }
 
 // AskedInVain is how many rounds of questions about partitions without a holder
 // have followed each other.
-func (m *Machine) AskedInVain() int { return m.ask.rounds }
+func (m *Machine) UnansweredRounds() int { return m.ask.rounds }
 
 // Waits reports whether something waits for a next Retry. It is about the last event, and only a Retry makes it false:
 // what any other event has changed is for the next Retry to look at. While it is false, a Retry orders nothing but a
