@@ -64,7 +64,7 @@ type Driver struct {
 	froze     map[crawl.Partition]time.Duration // when; owned by Run
 	single    map[crawl.Partition]time.Duration // since when there is one copy only; owned by Run
 	gate      gate
-	acks      *acks.Book
+	acks      *acks.Tracker
 	hints     *hints.Log
 	replicas  *replication.Replicas
 	copies    *copies.Copies

@@ -60,7 +60,7 @@ type simNode struct {
 	view    crawl.Epoch      // installed
 	machine *machine.Machine // nil until a view lists the boot
 
-	acks     *acks.Book
+	acks     *acks.Tracker
 	gate     gate
 	marks    *copies.Marks
 	wanted   *copies.Wanted

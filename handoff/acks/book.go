@@ -26,7 +26,7 @@ type Tenure struct {
 
 // Book knows how far each in-sync replica is, and wakes the callers that wait for it. It
 // is safe for concurrent use.
-type Book struct {
+type Tracker struct {
 	mu     sync.Mutex // guards all; held for moments
 	parts  []part
 	silent map[crawl.NodeID]bool // nodes that did not answer the last time
@@ -73,14 +73,14 @@ type Waiter struct {
 func (w *Waiter) Done() <-chan error { return w.done }
 
 // New returns a Book in which nothing can be acknowledged yet.
-func New(partitions int) *Book {
-	return &Book{parts: make([]part, partitions), silent: map[crawl.NodeID]bool{}}
+func New(partitions int) *Tracker {
+	return &Tracker{parts: make([]part, partitions), silent: map[crawl.NodeID]bool{}}
 }
 
 // Wait begins to wait until everything up to seq is on the disks of the in-sync set;
 // with full also until the set has as many members as factor and cluster allow. The
 // Waiter is nil when that is so already; any other one is for one call of Await.
-func (b *Book) Wait(t Tenure, seq crawl.Seq, full bool) (*Waiter, error) {
+func (b *Tracker) Wait(t Tenure, seq crawl.Seq, full bool) (*Waiter, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x := &b.parts[t.P]
@@ -109,7 +109,7 @@ func (b *Book) Wait(t Tenure, seq crawl.Seq, full bool) (*Waiter, error) {
 
 // Await returns when what w waits for is over, nil when all is acknowledged, or with ctx's
 // error when that ends first.
-func (b *Book) Await(ctx context.Context, p crawl.Partition, w *Waiter) (err error) {
+func (b *Tracker) Await(ctx context.Context, p crawl.Partition, w *Waiter) (err error) {
 	select {
 	case err = <-w.Done():
 		b.mu.Lock()
@@ -126,7 +126,7 @@ func (b *Book) Await(ctx context.Context, p crawl.Partition, w *Waiter) (err err
 }
 
 // Answered tells whether a node has answered the last call to it.
-func (b *Book) Answered(id crawl.NodeID, answered bool) {
+func (b *Tracker) Answered(id crawl.NodeID, answered bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if answered {
@@ -169,7 +169,7 @@ func (x *part) wake() {
 }
 
 // Set tells whose acknowledgement counts from now on.
-func (b *Book) Set(a machine.SetAcks) {
+func (b *Tracker) Set(a machine.SetAcks) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x := &b.parts[a.P]
@@ -178,7 +178,7 @@ func (b *Book) Set(a machine.SetAcks) {
 }
 
 // End ends all waits for a partition with ErrNotAcknowledged: its tenure is over.
-func (b *Book) End(p crawl.Partition) {
+func (b *Tracker) End(p crawl.Partition) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.parts[p].end()
@@ -192,7 +192,7 @@ func (x *part) end() {
 }
 
 // Close ends all waits, and every later one.
-func (b *Book) Close() {
+func (b *Tracker) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
@@ -202,7 +202,7 @@ func (b *Book) Close() {
 }
 
 // LinkOpened begins to count what a new link acknowledges; nothing is known of it yet.
-func (b *Book) LinkOpened(id crawl.NodeID, p crawl.Partition, attempt uint64) {
+func (b *Tracker) LinkOpened(id crawl.NodeID, p crawl.Partition, attempt uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x := &b.parts[p]
@@ -214,7 +214,7 @@ func (b *Book) LinkOpened(id crawl.NodeID, p crawl.Partition, attempt uint64) {
 
 // Acknowledged tells that a replica has everything up to seq. It counts for nothing when
 // the link is closed: the copy that it was about may be gone.
-func (b *Book) Acknowledged(id crawl.NodeID, p crawl.Partition, attempt uint64, seq crawl.Seq) {
+func (b *Tracker) Acknowledged(id crawl.NodeID, p crawl.Partition, attempt uint64, seq crawl.Seq) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x := &b.parts[p]
@@ -235,7 +235,7 @@ func (b *Book) Acknowledged(id crawl.NodeID, p crawl.Partition, attempt uint64, 
 
 // Confirm returns a channel that receives a once the link has everything up to seq, and
 // is closed when the link fails; nil when the link has it.
-func (b *Book) Confirm(a machine.ConfirmLink, seq crawl.Seq) <-chan machine.ConfirmLink {
+func (b *Tracker) Confirm(a machine.ConfirmLink, seq crawl.Seq) <-chan machine.ConfirmLink {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x := &b.parts[a.P]
@@ -252,7 +252,7 @@ func (b *Book) Confirm(a machine.ConfirmLink, seq crawl.Seq) <-chan machine.Conf
 }
 
 // LinkClosed tells that a link is closed or has failed.
-func (b *Book) LinkClosed(id crawl.NodeID, p crawl.Partition, attempt uint64) {
+func (b *Tracker) LinkClosed(id crawl.NodeID, p crawl.Partition, attempt uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x := &b.parts[p]

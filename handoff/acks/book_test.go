@@ -10,7 +10,7 @@ import (
 )
 
 // bookOf is a book in which partition 0 is held in epoch 8 and b must acknowledge.
-func bookOf() *Book {
+func bookOf() *Tracker {
 	b := New(1)
 	b.Set(machine.SetAcks{P: 0, Epoch: 8, Nodes: []crawl.NodeID{"b"}, Full: true})
 	b.LinkOpened("b", 0, 3)

@@ -55,7 +55,7 @@ type Options struct {
 	// Post hands an event to the machine; it may block until ctx ends. It is called without
 	// a lock, on the goroutines of this package.
 	Post           func(ctx context.Context, e machine.Event) bool
-	Acks           *acks.Book
+	Acks           *acks.Tracker
 	Hints          *hints.Log
 	BytesPerSecond float64 // of all snapshots together
 	Logger         *slog.Logger
