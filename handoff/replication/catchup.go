@@ -179,8 +179,8 @@ func (r *replica) keepHints() {
 			}
 		}
 	}
-	for i := range r.flying {
-		note(r.flying[i].items)
+	for i := range r.inFlight {
+		note(r.inFlight[i].items)
 	}
 	note(r.queue)
 	for _, l := range r.links {

@@ -17,7 +17,7 @@ const (
 	groupBytes = 1 << 20
 	// eagerBytes is sent at once although another group is in flight.
 	eagerBytes = 256 << 10
-	maxFlying  = 8
+	maxInFlight  = 8
 )
 
 // StallTimeout is how long a replica may leave mutations unacknowledged before its
@@ -105,7 +105,7 @@ func (r *replica) failAll() {
 	for _, l := range r.links {
 		r.fail(l)
 	}
-	r.queue, r.flying, r.bytes, r.oldest = nil, nil, 0, time.Time{}
+	r.queue, r.inFlight, r.bytes, r.oldest = nil, nil, 0, time.Time{}
 }
 
 // goLive lets a link's mutations go, now that the replica has everything up to

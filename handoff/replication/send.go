@@ -65,10 +65,10 @@ func (r *replica) takeBack() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var items []item
-	for _, g := range r.flying {
+	for _, g := range r.inFlight {
 		items = append(items, g.items...)
 	}
-	r.queue, r.flying = append(items, r.queue...), nil
+	r.queue, r.inFlight = append(items, r.queue...), nil
 }
 
 // session is one stream. It ends with an error; acked reports whether the replica has
@@ -88,7 +88,7 @@ func (r *replica) session(ctx context.Context) (acked bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	answers := make(chan []byte, maxFlying)
+	answers := make(chan []byte, maxInFlight)
 	broken := make(chan error, 1)
 	r.rs.wg.Go(func() { receiveAll(ctx, stream, answers, broken) })
 	tick := time.NewTicker(StallTimeout / 4)
@@ -163,10 +163,10 @@ func (r *replica) giveUp() {
 func (r *replica) nextGroup(id uint64) (*group, []byte) {
 	r.mu.Lock()
 	waiting := r.bytes
-	for i := range r.flying {
-		waiting -= r.flying[i].bytes
+	for i := range r.inFlight {
+		waiting -= r.inFlight[i].bytes
 	}
-	if len(r.queue) == 0 || len(r.flying) >= maxFlying || len(r.flying) > 0 && waiting < eagerBytes {
+	if len(r.queue) == 0 || len(r.inFlight) >= maxInFlight || len(r.inFlight) > 0 && waiting < eagerBytes {
 		r.mu.Unlock()
 		return nil, nil
 	}
@@ -189,7 +189,7 @@ func (r *replica) nextGroup(id uint64) (*group, []byte) {
 		r.mu.Unlock()
 		return nil, nil
 	}
-	r.flying = append(r.flying, g)
+	r.inFlight = append(r.inFlight, g)
 	r.mu.Unlock()
 	frame := binary.AppendUvarint(append(make([]byte, 0, g.bytes+32*len(g.items)), wire.FrameGroup), id)
 	for i := range g.items {
@@ -201,7 +201,7 @@ func (r *replica) nextGroup(id uint64) (*group, []byte) {
 // restartStallClock measures silence anew, after progress. r.mu is held.
 func (r *replica) restartStallClock() {
 	r.oldest = time.Time{}
-	if len(r.queue) > 0 || len(r.flying) > 0 {
+	if len(r.queue) > 0 || len(r.inFlight) > 0 {
 		r.oldest = time.Now()
 	}
 }
@@ -223,16 +223,16 @@ func (r *replica) onAck(ctx context.Context, b []byte) error {
 	var noted []item
 	var nowUp []*link
 	r.mu.Lock()
-	if len(r.flying) == 0 || r.flying[0].id != id {
-		failed := len(r.flying) == 0
+	if len(r.inFlight) == 0 || r.inFlight[0].id != id {
+		failed := len(r.inFlight) == 0
 		r.mu.Unlock()
 		if failed {
 			return nil // all was given up meanwhile
 		}
 		return fmt.Errorf("%w: group %d was acknowledged out of turn", wire.ErrFrame, id)
 	}
-	g := r.flying[0]
-	r.flying = r.flying[1:]
+	g := r.inFlight[0]
+	r.inFlight = r.inFlight[1:]
 	r.bytes -= g.bytes
 	crawl.Signal(r.room)
 	r.restartStallClock()
