@@ -101,7 +101,7 @@ func (l *loop) checkListed(places []join.Place) {
 		if p.Err != nil {
 			l.m.o.Logger.Debug("join failed", "addr", p.Addr, "err", p.Err)
 		}
-		if trouble, news := at.News(now); news {
+		if trouble, news := at.Changed(now); news {
 			l.m.o.Logger.Warn("an address of --join is of no use", "addr", p.Addr, "reason", trouble.Reason)
 		}
 	}

@@ -23,7 +23,7 @@ type Refusal struct {
 }
 
 // News is what gossip brought since the last Take.
-type News struct {
+type Received struct {
 	Events   []Event // at most one for each node
 	Refusals []Refusal
 	// Duplicate is another process with this node's id; the zero Member: none.
@@ -55,11 +55,11 @@ const (
 func (g *Gossip) Changed() <-chan struct{} { return g.inbox.wake }
 
 // Take empties the inbox.
-func (g *Gossip) Take() News {
+func (g *Gossip) Take() Received {
 	i := &g.inbox
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	out := News{
+	out := Received{
 		Events: slices.Collect(maps.Values(i.events)), Refusals: slices.Collect(maps.Keys(i.refusals)),
 		Duplicate: i.other, Claims: i.claims,
 	}

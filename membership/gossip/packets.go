@@ -81,7 +81,7 @@ func (f *packetFilter) setKeys(keys [][]byte) error {
 }
 
 // judge says whether a packet is worth memberlist's time.
-func (f *packetFilter) judge(packet []byte, from netip.AddrPort, now time.Time) reason {
+func (f *packetFilter) check(packet []byte, from netip.AddrPort, now time.Time) reason {
 	sealed, ok := bytes.CutPrefix(packet, f.label)
 	if !ok {
 		return otherLabel

@@ -71,7 +71,7 @@ func TestPacketFilter(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			before := bytes.Clone(c.packet)
-			if got := newTestFilter(t, c.key).judge(c.packet, netip.MustParseAddrPort("192.0.2.1:1"), time.Now()); got != c.want {
+			if got := newTestFilter(t, c.key).check(c.packet, netip.MustParseAddrPort("192.0.2.1:1"), time.Now()); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 			if !bytes.Equal(c.packet, before) {
@@ -90,7 +90,7 @@ func TestPacketFilterCounts(t *testing.T) {
 	now := time.Unix(100, 0)
 	flood := func(from string, packets int) (through int) {
 		for range packets {
-			if s.judge(packet, netip.MustParseAddrPort(from), now) == admitted {
+			if s.check(packet, netip.MustParseAddrPort(from), now) == admitted {
 				through++
 			}
 		}
@@ -120,7 +120,7 @@ func TestPacketFilterAllocatesNothing(t *testing.T) {
 	s := newTestFilter(t, testKey)
 	packet := append([]byte("\xf4\x04ours\x01"), make([]byte, 1000)...)
 	from, now := netip.MustParseAddrPort("192.0.2.1:1"), time.Now()
-	if n := testing.AllocsPerRun(100, func() { s.judge(packet, from, now) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { s.check(packet, from, now) }); n != 0 {
 		t.Errorf("%v allocations for a refused packet", n)
 	}
 }
@@ -135,10 +135,10 @@ func FuzzPacketFilter(f *testing.F) {
 	keyed, open := newTestFilter(f, testKey), newTestFilter(f, nil)
 	from := netip.MustParseAddrPort("192.0.2.1:1")
 	f.Fuzz(func(t *testing.T, packet []byte) {
-		if keyed.judge(packet, from, time.Unix(1, 0)) == admitted {
+		if keyed.check(packet, from, time.Unix(1, 0)) == admitted {
 			t.Errorf("a packet that nobody sealed is admitted: %x", packet)
 		}
-		if got := open.judge(packet, from, time.Unix(1, 0)); got == admitted && !bytes.HasPrefix(packet, []byte("\xf4\x04ours")) {
+		if got := open.check(packet, from, time.Unix(1, 0)); got == admitted && !bytes.HasPrefix(packet, []byte("\xf4\x04ours")) {
 			t.Errorf("a packet of no cluster is admitted: %x", packet)
 		}
 	})

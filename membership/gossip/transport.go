@@ -85,7 +85,7 @@ func (t *netTransport) readPackets() {
 			continue
 		}
 		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
-		if why := t.filter.judge(buf[:n], from, now); why != admitted {
+		if why := t.filter.check(buf[:n], from, now); why != admitted {
 			if why.logged() {
 				t.log.Warn("refused a gossip packet", "from", from.String(), "reason", string(why))
 			}

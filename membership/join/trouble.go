@@ -66,7 +66,7 @@ func (l *Listing) Due(now time.Time) (Trouble, bool) {
 }
 
 // News is Due for a trouble that News has not returned yet.
-func (l *Listing) News(now time.Time) (Trouble, bool) {
+func (l *Listing) Changed(now time.Time) (Trouble, bool) {
 	t, due := l.Due(now)
 	if !due || l.told[t.Code] {
 		return Trouble{}, false
