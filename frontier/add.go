@@ -328,7 +328,7 @@ func (pg part) countQueued(e *commit.Host, host crawl.Host, it *crawl.Item) {
 	if it.Revisit {
 		pg.State.Counters.QueuedRevisits++
 	}
-	pg.QueuedNews(host, it.Band)
+	pg.NoteQueued(host, it.Band)
 }
 
 // requeue puts a known URL back into its queue, with its validators. What the

@@ -181,7 +181,7 @@ func (i *Import) commit(g group, epoch crawl.Epoch) error {
 	}
 	i.finished = true
 	if s.State != layout.Absent {
-		g.Bury(pg.Part, pg.Gen())
+		g.MarkDead(pg.Part, pg.Gen())
 	}
 	s.State, s.Epoch, s.Generation, s.To, s.View = layout.Copy, epoch, i.gen.Number, "", 0
 	s.Sealed, s.Suspect, s.Unsure, s.Frozen = false, false, false, false

@@ -173,7 +173,7 @@ func (f *Frontier) Delete(ctx context.Context, p crawl.Partition) error {
 		case layout.Holder:
 			return errInUse
 		}
-		g.Bury(pg.Part, pg.Gen())
+		g.MarkDead(pg.Part, pg.Gen())
 		g.Then(func() { g.f.dueHeads.Forget(p) })
 		s := &pg.State
 		s.State, s.Epoch, s.Generation, s.To, s.View = layout.Absent, 0, 0, "", 0

@@ -39,7 +39,7 @@ type Part struct {
 	State    layout.PartState  // takes the place of the original at commit
 	over     map[string][]byte // relative key -> new value; empty: deleted
 	hosts    map[crawl.Host]*Host
-	news     map[crawl.Host]crawl.Band // hosts with new URLs, and the best band of these
+	queued     map[crawl.Host]crawl.Band // hosts with new URLs, and the best band of these
 	Seen     []xxh3.Uint128            // cache keys of records that exist after the commit
 	written  []writtenHost             // by writeHosts
 	key, buf []byte                    // scratch
@@ -279,12 +279,12 @@ func (pg *Part) Block(h crawl.Host, until time.Time) error {
 }
 
 // QueuedNews notes that a host got a URL.
-func (pg *Part) QueuedNews(h crawl.Host, band crawl.Band) {
-	if pg.news == nil {
-		pg.news = map[crawl.Host]crawl.Band{}
+func (pg *Part) NoteQueued(h crawl.Host, band crawl.Band) {
+	if pg.queued == nil {
+		pg.queued = map[crawl.Host]crawl.Band{}
 	}
-	if old, ok := pg.news[h]; !ok || band < old {
-		pg.news[h] = band
+	if old, ok := pg.queued[h]; !ok || band < old {
+		pg.queued[h] = band
 	}
 }
 
@@ -455,7 +455,7 @@ func (g *Group) announce() {
 	}
 	var news []QueuedHost
 	for _, pg := range g.order {
-		for h, band := range pg.news {
+		for h, band := range pg.queued {
 			news = append(news, QueuedHost{pg.State.Partition, h, band})
 		}
 	}

@@ -45,7 +45,7 @@ func (p *Partition) deliver(m crawl.Mutation) {
 
 // Bury puts a generation on the list of those to be deleted, and drops what
 // the writer has of it in memory.
-func (g *Group) Bury(pg *Part, gen layout.Generation) {
+func (g *Group) MarkDead(pg *Part, gen layout.Generation) {
 	g.Put(layout.DeadKey(gen), []byte{layout.FormatVersion})
 	bytes := pg.State.Bytes()
 	g.after = append(g.after, func() {

@@ -9,10 +9,10 @@ import (
 )
 
 // maxNews bounds the blocks that are made at the same time. One more has all of them written.
-const maxNews = 16
+const maxNewBlocks = 16
 
 // news is a block that is being made.
-type news struct {
+type newBlock struct {
 	pg    *commit.Part
 	host  crawl.Host
 	band  crawl.Band
@@ -44,7 +44,7 @@ func (q *Queue) Add(pg *commit.Part, h crawl.Host, e *commit.Host, band crawl.Ba
 	if n.size += len(entry); n.size >= layout.MaxBlockBytes || layout.BlockNumber(seq) == seq+1 {
 		n.write()
 		n.n = 0
-		q.news = slices.DeleteFunc(q.news, func(o news) bool { return o.n == 0 })
+		q.newBlocks = slices.DeleteFunc(q.newBlocks, func(o newBlock) bool { return o.n == 0 })
 	}
 	return seq
 }
@@ -60,9 +60,9 @@ func Take(e *commit.Host, band crawl.Band) uint64 {
 }
 
 // find is the block in which the URLs of a host's queue are gathered; nil: none.
-func (q *Queue) find(pg *commit.Part, h crawl.Host, band crawl.Band) *news {
-	for i := range q.news {
-		if n := &q.news[i]; n.band == band && n.pg == pg && n.host == h {
+func (q *Queue) find(pg *commit.Part, h crawl.Host, band crawl.Band) *newBlock {
+	for i := range q.newBlocks {
+		if n := &q.newBlocks[i]; n.band == band && n.pg == pg && n.host == h {
 			return n
 		}
 	}
@@ -70,8 +70,8 @@ func (q *Queue) find(pg *commit.Part, h crawl.Host, band crawl.Band) *news {
 }
 
 // begin reserves the numbers of a block. Those that it does not use are nobody's.
-func (q *Queue) begin(pg *commit.Part, h crawl.Host, e *commit.Host, band crawl.Band) *news {
-	if len(q.news) == maxNews {
+func (q *Queue) begin(pg *commit.Part, h crawl.Host, e *commit.Host, band crawl.Band) *newBlock {
+	if len(q.newBlocks) == maxNewBlocks {
 		q.Flush()
 	}
 	b := &e.Bands[band]
@@ -80,21 +80,21 @@ func (q *Queue) begin(pg *commit.Part, h crawl.Host, e *commit.Host, band crawl.
 		b.Head = first
 	}
 	b.Next = layout.BlockNumber(first) + 1
-	q.news = append(q.news, news{pg: pg, host: h, band: band, first: first})
-	return &q.news[len(q.news)-1]
+	q.newBlocks = append(q.newBlocks, newBlock{pg: pg, host: h, band: band, first: first})
+	return &q.newBlocks[len(q.newBlocks)-1]
 }
 
 // Flush writes the blocks that are being made. Call it before the request is over.
 func (q *Queue) Flush() {
-	for i := range q.news {
-		q.news[i].write()
+	for i := range q.newBlocks {
+		q.newBlocks[i].write()
 	}
-	clear(q.news) // they point at the group
-	q.news = q.news[:0]
+	clear(q.newBlocks) // they point at the group
+	q.newBlocks = q.newBlocks[:0]
 }
 
 // write writes a block; of one URL, under a key of its own.
-func (n *news) write() {
+func (n *newBlock) write() {
 	if n.n == 1 {
 		n.pg.Set(layout.AppendQueueKey(n.pg.Scratch(), n.host, n.band, n.first), n.block[n.first%layout.BlockSpan])
 		return
