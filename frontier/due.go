@@ -177,7 +177,7 @@ const (
 
 // duePage reads the record of a page that is still due. An entry that its record does not know is taken away: the
 // record is the truth.
-func (pg part) duePage(d *layout.DuePlace) (rec crawl.Record, ok bool) {
+func (pg part) duePage(d *layout.DueSlot) (rec crawl.Record, ok bool) {
 	if _, ok := pg.Get(layout.AppendDueKey(nil, d)); !ok {
 		return rec, false
 	}
@@ -208,15 +208,15 @@ func (pg part) recordAt(host crawl.Host, fp layout.Fingerprint) (rec crawl.Recor
 
 // moveDue puts a due page into its queue.
 func (pg part) moveDue(d *Due) bool {
-	rec, ok := pg.duePage(&d.DuePlace)
+	rec, ok := pg.duePage(&d.DueSlot)
 	if ok {
-		pg.queueDue(&d.DuePlace, &rec)
+		pg.queueDue(&d.DueSlot, &rec)
 	}
 	return ok
 }
 
 // queueDue puts a planned page into its queue, with its validators if the next visit may send them.
-func (pg part) queueDue(d *layout.DuePlace, rec *crawl.Record) {
+func (pg part) queueDue(d *layout.DueSlot, rec *crawl.Record) {
 	now := pg.Group.Now.Now
 	pg.withdraw(d.Host, d.Fingerprint, rec)
 	probe, ok := layout.ProbeOf(rec.URL.String(), d.Fingerprint)
@@ -240,7 +240,7 @@ func (pg part) queueDue(d *layout.DuePlace, rec *crawl.Record) {
 
 // replan has a planned page planned anew; false: it is none any more.
 func (pg part) replan(d *Due) bool {
-	rec, ok := pg.duePage(&d.DuePlace)
+	rec, ok := pg.duePage(&d.DueSlot)
 	if !ok {
 		return false
 	}

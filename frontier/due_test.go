@@ -394,7 +394,7 @@ func TestReplan(t *testing.T) {
 	}
 	r.check()
 	now := r.dueAt(0, soon(), 9)
-	if len(now) != 3 || now[0].DuePlace != ds[2].DuePlace || time.Until(now[1].At) < 9*time.Hour {
+	if len(now) != 3 || now[0].DueSlot != ds[2].DueSlot || time.Until(now[1].At) < 9*time.Hour {
 		t.Fatalf("due %+v", now)
 	}
 	wait = 0
@@ -625,7 +625,7 @@ func TestDueOrder(t *testing.T) {
 			t.Fatal("the walk over all records has no end")
 		}
 		slices.SortFunc(all, func(a, b Due) int {
-			return bytes.Compare(layout.AppendDueKey(nil, &a.DuePlace), layout.AppendDueKey(nil, &b.DuePlace))
+			return bytes.Compare(layout.AppendDueKey(nil, &a.DueSlot), layout.AppendDueKey(nil, &b.DueSlot))
 		})
 		queued := r.Totals()
 		j.mu.Lock()
@@ -642,7 +642,7 @@ func TestDueOrder(t *testing.T) {
 		if ok != (len(all) > 0) || ok && !at.Equal(all[0].At) {
 			t.Fatalf("head %v %v, first %+v", at, ok, all[:min(len(all), 1)])
 		}
-		if first := r.dueAt(0, soon(), 1); ok && first[0].DuePlace != all[0].DuePlace {
+		if first := r.dueAt(0, soon(), 1); ok && first[0].DueSlot != all[0].DueSlot {
 			t.Fatalf("first %+v, want %+v", first[0], all[0])
 		}
 	}

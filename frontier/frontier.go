@@ -35,7 +35,7 @@ type Frontier struct {
 	importing  map[crawl.Partition]*Import
 	keys       []xxh3.Uint128   // scratch of cacheKeys
 	candidates []candidate      // scratch of admit
-	places     places.Queue     // nothing waits in it between requests
+	slots     places.Queue     // nothing waits in it between requests
 	meta       layout.MetaEntry // scratch of follow
 }
 

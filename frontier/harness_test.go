@@ -215,13 +215,13 @@ func invariants(f *Frontier) error {
 type census struct {
 	hosts    map[crawl.Host]*layout.HostEntry
 	queue    map[crawl.Host]*[crawl.Bands]int64
-	wakes    map[crawl.Host][]layout.WakePlace
+	wakes    map[crawl.Host][]layout.WakeSlot
 	robots   map[string]bool // host 00 tag
 	queued   map[string]bool // host, band and number of queued records
 	places   map[string]bool // the same of the queue entries
 	blocks   map[string]bool // host, band and number of blocks
-	due      map[layout.DuePlace]bool
-	planned  map[layout.DuePlace]bool // what the records say of due
+	due      map[layout.DueSlot]bool
+	planned  map[layout.DueSlot]bool // what the records say of due
 	counted  map[crawl.Host]int       // pages that are planned, or were when they were queued
 	revisits int64                    // queue entries
 	outbox   int64
@@ -238,9 +238,9 @@ func partitionInvariants(f *Frontier, m layout.Meta) error {
 	}
 	defer v.Close()
 	c := census{
-		hosts: map[crawl.Host]*layout.HostEntry{}, queue: map[crawl.Host]*[crawl.Bands]int64{}, wakes: map[crawl.Host][]layout.WakePlace{},
+		hosts: map[crawl.Host]*layout.HostEntry{}, queue: map[crawl.Host]*[crawl.Bands]int64{}, wakes: map[crawl.Host][]layout.WakeSlot{},
 		robots: map[string]bool{}, queued: map[string]bool{}, places: map[string]bool{},
-		due: map[layout.DuePlace]bool{}, planned: map[layout.DuePlace]bool{}, counted: map[crawl.Host]int{},
+		due: map[layout.DueSlot]bool{}, planned: map[layout.DueSlot]bool{}, counted: map[crawl.Host]int{},
 	}
 	it := v.Iterate(nil)
 	for it.Seek(v.Abs(nil)); it.Valid(); it.Next() {

@@ -140,7 +140,7 @@ func (g group) failItems(p crawl.Partition, host crawl.Host, items []crawl.Item,
 	n := 0
 	for i := range items {
 		it := &items[i]
-		q, ok := pg.placeOf(host, it)
+		q, ok := pg.slotOf(host, it)
 		if !ok {
 			continue
 		}

@@ -132,7 +132,7 @@ func (pg part) replanned(before, after *Estimate, check time.Time) {
 }
 
 // setDue gives a page its place among the due ones.
-func (pg part) setDue(d layout.DuePlace, e Estimate) {
+func (pg part) setDue(d layout.DueSlot, e Estimate) {
 	key := layout.AppendDueKey(nil, &d)
 	pg.Set(key, layout.EncodeDue(e))
 	gen, heads := pg.Gen(), &pg.f.dueHeads
@@ -140,7 +140,7 @@ func (pg part) setDue(d layout.DuePlace, e Estimate) {
 }
 
 // dropDue takes a planned page out of the due ones.
-func (pg part) dropDue(d layout.DuePlace) {
+func (pg part) dropDue(d layout.DueSlot) {
 	pg.Del(layout.AppendDueKey(nil, &d))
 	gen, heads := pg.Gen(), &pg.f.dueHeads
 	pg.Group.Then(func() { heads.Del(gen, d) })

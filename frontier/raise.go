@@ -27,7 +27,7 @@ func (pg part) score(o *order.Policy, t *crawl.Target, e *commit.Host, q *layout
 
 // placeOf reads the queue entry of an item, with the item's URL and its place: that of the item, or one to which
 // it was moved from there.
-func (pg part) placeOf(host crawl.Host, it *crawl.Item) (layout.QueueEntry, bool) {
+func (pg part) slotOf(host crawl.Host, it *crawl.Item) (layout.QueueEntry, bool) {
 	q, ok := pg.queueEntry(host, it.Band, it.Seq)
 	if ok = ok && layout.SameURL(it.URL, q.HTTPS, q.Rest); !ok {
 		return pg.movedFrom(host, it)
@@ -44,7 +44,7 @@ func (pg part) movedFrom(host crawl.Host, it *crawl.Item) (layout.QueueEntry, bo
 	}
 	band, seq := found.rec.Band, found.rec.Seq
 	q, ok := pg.queueEntry(host, band, seq)
-	if !ok || !layout.SameURL(it.URL, q.HTTPS, q.Rest) || !q.StoodAt(it.Band, it.Seq) {
+	if !ok || !layout.SameURL(it.URL, q.HTTPS, q.Rest) || !q.WasAt(it.Band, it.Seq) {
 		return layout.QueueEntry{}, false
 	}
 	q.Item.URL, q.Item.Band, q.Item.Seq = it.URL, band, seq
@@ -94,11 +94,11 @@ func (f *Frontier) Raise(ctx context.Context, p crawl.Partition, rises []order.R
 // raise moves a URL, if it still stands where it was found.
 func (pg part) raise(r *order.Raise) bool {
 	q, ok := pg.queueEntry(r.Host, r.From.Band, r.From.Seq)
-	if !ok || !layout.SameURL(r.URL, q.HTTPS, q.Rest) || len(q.Stood) >= layout.MaxStood || r.To >= r.From.Band {
+	if !ok || !layout.SameURL(r.URL, q.HTTPS, q.Rest) || len(q.MovedFrom) >= layout.MaxMoves || r.To >= r.From.Band {
 		return false
 	}
 	q.Item.URL, q.Item.Band, q.Item.Seq = r.URL, r.From.Band, r.From.Seq
-	q.Stood = append(q.Stood, r.From)
+	q.MovedFrom = append(q.MovedFrom, r.From)
 	e := pg.Host(r.Host)
 	inline := e.Inline.At(r.From.Band, r.From.Seq)
 	key := layout.AppendRecordKey(nil, r.Host, layout.FingerprintOf(r.URL.String()).Probe(q.Probe))

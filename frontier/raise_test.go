@@ -55,7 +55,7 @@ func (m *model) raise() {
 		m.clock++
 		u.raised++
 		m.raised++
-		if now.Band >= old.Band || !u.scored || u.raised > layout.MaxStood || now.Attempts != old.Attempts {
+		if now.Band >= old.Band || !u.scored || u.raised > layout.MaxMoves || now.Attempts != old.Attempts {
 			m.t.Fatalf("%s (%+v) was moved: %+v, before %+v", raw, u, now, old)
 		}
 		u.band, u.order = now.Band, m.clock
@@ -183,11 +183,11 @@ func TestRaiseIsBounded(t *testing.T) {
 			bands = append(bands, r.record(raw).Band)
 		}
 	}
-	if len(bands) != 1+layout.MaxStood || !slices.IsSortedFunc(bands, func(a, b crawl.Band) int { return int(b) - int(a) }) {
+	if len(bands) != 1+layout.MaxMoves || !slices.IsSortedFunc(bands, func(a, b crawl.Band) int { return int(b) - int(a) }) {
 		t.Errorf("bands %v", bands)
 	}
 	at := r.record(raw)
-	once := order.Raise{Host: "h1.p0.test", URL: mustURL(raw), From: layout.QueuePlace{Band: at.Band, Seq: at.Seq}, To: at.Band - 1}
+	once := order.Raise{Host: "h1.p0.test", URL: mustURL(raw), From: layout.QueueSlot{Band: at.Band, Seq: at.Seq}, To: at.Band - 1}
 	r.must(r.do(t.Context(), &commit.Request{Entries: dueEntries, Bytes: dueBytes, Apply: r.in(func(g group) error {
 		pg, err := g.leased(&crawl.Lease{Partition: 0, Epoch: 1})
 		if err == nil && pg.raise(&once) { // whatever who found it believes

@@ -65,7 +65,7 @@ func (f *fakePages) add(p crawl.Partition, host crawl.Host, n int, after time.Du
 	}
 }
 
-func (x *page) place() layout.DuePlace {
+func (x *page) place() layout.DueSlot {
 	var fp layout.Fingerprint
 	binary.BigEndian.PutUint64(fp[:], x.number)
 	return layout.DueAt(x.at, x.host, fp)
@@ -135,7 +135,7 @@ func (f *fakePages) Due(p crawl.Partition, until time.Time, n int) (ds []frontie
 		if x.at.After(until) || len(ds) == n {
 			break
 		}
-		ds = append(ds, frontier.Due{Partition: p, Epoch: f.held[p], DuePlace: x.place(), At: x.at, Estimate: x.estimate()})
+		ds = append(ds, frontier.Due{Partition: p, Epoch: f.held[p], DueSlot: x.place(), At: x.at, Estimate: x.estimate()})
 	}
 	return ds, f.holder(p)
 }
@@ -151,7 +151,7 @@ func (f *fakePages) Planned(p crawl.Partition, after frontier.DueCursor, n int) 
 			return all, after, false, f.holder(p)
 		}
 		if n--; x.known && !x.queued {
-			all = append(all, frontier.Due{Partition: p, Epoch: f.held[p], DuePlace: x.place(), At: x.at})
+			all = append(all, frontier.Due{Partition: p, Epoch: f.held[p], DueSlot: x.place(), At: x.at})
 		}
 		after = frontier.DueCursor(place)
 	}
@@ -177,7 +177,7 @@ func (f *fakePages) each(ds []frontier.Due, do func(*page)) error {
 	}
 	for _, d := range ds {
 		for _, x := range f.pages {
-			if !x.queued && x.place() == d.DuePlace {
+			if !x.queued && x.place() == d.DueSlot {
 				do(x)
 			}
 		}

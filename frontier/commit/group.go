@@ -311,7 +311,7 @@ func (pg *Part) writeHosts() {
 			pg.Set(layout.AppendWakeKey(pg.Scratch(), place, name), awake)
 		}
 		if !waits {
-			place = layout.WakePlace{}
+			place = layout.WakeSlot{}
 		}
 		e.Awake, e.Wake = waits, place
 		value := layout.EncodeHost(&e.HostEntry)

@@ -64,7 +64,7 @@ func (h *Heads) Put(gen layout.Generation, key []byte) {
 }
 
 // Del notes that a page has left its place, after the commit.
-func (h *Heads) Del(gen layout.Generation, place layout.DuePlace) {
+func (h *Heads) Del(gen layout.Generation, place layout.DueSlot) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	d := h.of(gen)

@@ -13,7 +13,7 @@ import (
 )
 
 // table is what a store has, as one reader or writer after the other sees it.
-type table map[layout.DuePlace]bool
+type table map[layout.DueSlot]bool
 
 func (t table) firstFrom(from []byte) (first []byte) {
 	for d := range t {

@@ -13,7 +13,7 @@ import (
 type Entry struct {
 	Partition crawl.Partition
 	Epoch     crawl.Epoch // in which it was read
-	layout.DuePlace
+	layout.DueSlot
 	At time.Time // when its time comes, in this process
 	Estimate
 }
@@ -38,7 +38,7 @@ func Each(v *reader.Partition, epoch crawl.Epoch, from []byte, visit func(rel []
 		rel := it.Key()[layout.PrefixLen:]
 		e := Entry{Partition: v.Generation.Partition, Epoch: epoch}
 		var ok bool
-		if e.DuePlace, ok = layout.ParseDueKey(rel); !ok {
+		if e.DueSlot, ok = layout.ParseDueKey(rel); !ok {
 			return fmt.Errorf("%w: the place of a due page", layout.ErrCorrupt)
 		}
 		value, err := it.Value()
@@ -101,7 +101,7 @@ func EachPlanned(v *reader.Partition, epoch crawl.Epoch, after Cursor, n int) (p
 	next, done, err = eachDone(v, after, n, func(host crawl.Host, fp layout.Fingerprint, rec *crawl.Record) {
 		if rec.Visits != "" && !rec.CheckAt.IsZero() {
 			d := layout.DueAt(rec.CheckAt, host, fp)
-			pages = append(pages, Entry{Partition: v.Generation.Partition, Epoch: epoch, DuePlace: d, At: v.Line.Read(d.Time())})
+			pages = append(pages, Entry{Partition: v.Generation.Partition, Epoch: epoch, DueSlot: d, At: v.Line.Read(d.Time())})
 		}
 	})
 	return pages, next, done, err

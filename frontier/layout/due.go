@@ -27,25 +27,25 @@ const (
 )
 
 // DuePlace is a page's place in the order of due times.
-type DuePlace struct {
+type DueSlot struct {
 	ns          uint64 // on the partition's timeline, nanoseconds since 1970
 	Host        crawl.Host
 	Fingerprint Fingerprint // of its record, see Fingerprint.Probe
 }
 
 // DueAt is the place of a page that is due at a time on the partition's timeline.
-func DueAt(at time.Time, h crawl.Host, fp Fingerprint) DuePlace {
-	return DuePlace{ns: uint64(max(at.UnixNano(), 0)), Host: h, Fingerprint: fp}
+func DueAt(at time.Time, h crawl.Host, fp Fingerprint) DueSlot {
+	return DueSlot{ns: uint64(max(at.UnixNano(), 0)), Host: h, Fingerprint: fp}
 }
 
 // Time is the time of the place on the partition's timeline.
-func (d *DuePlace) Time() time.Time { return time.Unix(0, int64(min(d.ns, math.MaxInt64))).UTC() }
+func (d *DueSlot) Time() time.Time { return time.Unix(0, int64(min(d.ns, math.MaxInt64))).UTC() }
 
 // dueFixed is what a relative key has beside the host: table, time, zero byte, fingerprint.
 const dueFixed = 1 + 8 + 1 + len(Fingerprint{})
 
 // AppendDueKey appends the relative key of a due page.
-func AppendDueKey(b []byte, d *DuePlace) []byte {
+func AppendDueKey(b []byte, d *DueSlot) []byte {
 	b = slices.Grow(b, dueFixed+len(d.Host))
 	b = binary.BigEndian.AppendUint64(append(b, TableDue), d.ns)
 	b = append(append(b, d.Host...), 0)
@@ -53,7 +53,7 @@ func AppendDueKey(b []byte, d *DuePlace) []byte {
 }
 
 // ParseDueKey reads a relative key of a due page.
-func ParseDueKey(rel []byte) (d DuePlace, ok bool) {
+func ParseDueKey(rel []byte) (d DueSlot, ok bool) {
 	host := len(rel) - dueFixed
 	if host < 1 || rel[0] != TableDue || rel[9+host] != 0 {
 		return d, false

@@ -217,7 +217,7 @@ func FuzzDecode(f *testing.F) {
 	u := canonical("http://h.test:81/x")
 	item := crawl.Item{URL: u, NotBefore: noon, ETag: "e"}
 	rec := crawl.Record{Item: item, State: crawl.Done, Status: 200, FetchedAt: noon, Reason: "r", Digest: [20]byte{1}, Archive: archived}
-	host := HostEntry{Awake: true, Wake: WakePlace{2, 5}, Origins: []string{"h", "s:1"}}
+	host := HostEntry{Awake: true, Wake: WakeSlot{2, 5}, Origins: []string{"h", "s:1"}}
 	host.Bands[2] = BandQueue{1, 2, 9}
 	planned, site := rec, host
 	planned.Visits, planned.CheckAt, site.Site, site.NearStreak, site.Lease = "visits", noon, "site", 3, 1<<63|9
@@ -228,7 +228,7 @@ func FuzzDecode(f *testing.F) {
 	shown := found
 	shown.Rendering = crawl.Rendering{Rendered: true, Reason: "why", Milliseconds: 1200, Requests: 3}
 	shown.Basis = 7
-	moved := QueueEntry{Item: item, Referrer: ReferrerOf(u.String(), "h.test"), Scored: true, Base: 200, Stood: []QueuePlace{{6, 1}, {3, 1 << 30}}}
+	moved := QueueEntry{Item: item, Referrer: ReferrerOf(u.String(), "h.test"), Scored: true, Base: 200, MovedFrom: []QueueSlot{{6, 1}, {3, 1 << 30}}}
 	place := DueAt(noon, "h.test", Fingerprint{1})
 	st := PartState{Meta: Meta{State: Holder, Epoch: 1, To: "n"}}
 	for _, b := range [][]byte{
@@ -248,7 +248,7 @@ func FuzzDecode(f *testing.F) {
 		if q, err := DecodeQueued(b); err == nil {
 			if q.Item.URL, err = JoinURL("h.test", q.HTTPS, q.Rest); err == nil {
 				again, err := DecodeQueued(q.Encode())
-				if err != nil || again.Scored != q.Scored || again.Base != q.Base || !slices.Equal(again.Stood, q.Stood) || !bytes.Equal(again.Referrer, q.Referrer) || again.Probe != q.Probe || len(q.Stood) > MaxStood {
+				if err != nil || again.Scored != q.Scored || again.Base != q.Base || !slices.Equal(again.MovedFrom, q.MovedFrom) || !bytes.Equal(again.Referrer, q.Referrer) || again.Probe != q.Probe || len(q.MovedFrom) > MaxMoves {
 					t.Fatalf("entry %+v became %+v, %v", q, again, err)
 				}
 			}

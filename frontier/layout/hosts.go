@@ -32,7 +32,7 @@ type HostEntry struct {
 	crawl.HostState
 	Bands   [crawl.Bands]BandQueue
 	Awake   bool // an entry stands in the wake index, at Wake
-	Wake    WakePlace
+	Wake    WakeSlot
 	Origins []string   // tags of the robots entries, the oldest first
 	Inline  *InlineURL // its only URL, while that stands here
 	Site    string     // recrawl.Site; "": none of its pages is planned
@@ -163,7 +163,7 @@ func (h *HostEntry) Decode(b []byte) error {
 		}
 	}
 	if h.Awake {
-		h.Wake = WakePlace{Band: crawl.Band(r.small(crawl.Bands)), ms: r.u()}
+		h.Wake = WakeSlot{Band: crawl.Band(r.small(crawl.Bands)), ms: r.u()}
 	}
 	n := r.small(MaxRobots + 1)
 	for range n {

@@ -94,7 +94,7 @@ func AppendRobotsKey(b []byte, h crawl.Host, tag string) []byte {
 func AppendCookiesKey(b []byte, h crawl.Host) []byte { return AppendRobotsKey(b, h, "c") }
 
 // AppendWakeKey appends the relative key of a host's place in the wake index.
-func AppendWakeKey(b []byte, w WakePlace, h crawl.Host) []byte {
+func AppendWakeKey(b []byte, w WakeSlot, h crawl.Host) []byte {
 	b = append(b, TableWake, byte(w.Band))
 	b = binary.BigEndian.AppendUint64(b, w.ms)
 	return append(b, h...)
@@ -165,22 +165,22 @@ func ParseRecordKey(rel []byte) (h crawl.Host, fp Fingerprint, ok bool) {
 }
 
 // WakePlace is a host's place in the wake index.
-type WakePlace struct {
+type WakeSlot struct {
 	Band crawl.Band
 	ms   uint64 // on the partition's timeline in milliseconds, rounded up; 0: at once
 }
 
 // WakeOf is the place of a host whose best queued band is band.
-func WakeOf(band crawl.Band, s *crawl.HostState) WakePlace {
+func WakeOf(band crawl.Band, s *crawl.HostState) WakeSlot {
 	at := crawl.Latest(crawl.Latest(s.NotBefore, s.BlockedUntil), crawl.Latest(s.FrozenUntil, s.HoldUntil))
 	if at.IsZero() || at.UnixMilli() < 0 {
-		return WakePlace{Band: band}
+		return WakeSlot{Band: band}
 	}
-	return WakePlace{Band: band, ms: uint64(at.Add(time.Millisecond - 1).UnixMilli())}
+	return WakeSlot{Band: band, ms: uint64(at.Add(time.Millisecond - 1).UnixMilli())}
 }
 
 // Time is the time of the place on the partition's timeline; zero: at once.
-func (w WakePlace) Time() time.Time {
+func (w WakeSlot) Time() time.Time {
 	if w.ms == 0 {
 		return time.Time{}
 	}
@@ -188,11 +188,11 @@ func (w WakePlace) Time() time.Time {
 }
 
 // ParseWakeKey reads a relative wake key.
-func ParseWakeKey(rel []byte) (w WakePlace, h crawl.Host, ok bool) {
+func ParseWakeKey(rel []byte) (w WakeSlot, h crawl.Host, ok bool) {
 	if len(rel) < 10 || rel[0] != TableWake || rel[1] >= crawl.Bands {
-		return WakePlace{}, "", false
+		return WakeSlot{}, "", false
 	}
-	w = WakePlace{Band: crawl.Band(rel[1]), ms: binary.BigEndian.Uint64(rel[2:])}
+	w = WakeSlot{Band: crawl.Band(rel[1]), ms: binary.BigEndian.Uint64(rel[2:])}
 	return w, crawl.Host(rel[10:]), true
 }
 

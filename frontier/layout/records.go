@@ -46,7 +46,7 @@ type QueueEntry struct {
 	Base   uint8
 	// Stood are the places from which the URL was moved to better ones, since it was queued. Who
 	// has loaded or leased it may know it by one of them.
-	Stood []QueuePlace
+	MovedFrom []QueueSlot
 	// Referrer is the page on which the URL was found first, while it was never fetched; then its record has it.
 	Referrer Referrer
 	// InBlock: it was read from a block. It is not a part of the entry.
@@ -54,20 +54,20 @@ type QueueEntry struct {
 }
 
 // Place is where the entry stands, by its Item.
-func (q *QueueEntry) Place() QueuePlace { return QueuePlace{q.Item.Band, q.Item.Seq} }
+func (q *QueueEntry) Slot() QueueSlot { return QueueSlot{q.Item.Band, q.Item.Seq} }
 
 // QueuePlace is a place in a host's queue.
-type QueuePlace struct {
+type QueueSlot struct {
 	Band crawl.Band
 	Seq  uint64
 }
 
 // MaxStood bounds how often a queued URL is moved: each move writes its place and its record anew.
-const MaxStood = 3
+const MaxMoves = 3
 
 // StoodAt reports whether the URL was moved from a place.
-func (q *QueueEntry) StoodAt(band crawl.Band, seq uint64) bool {
-	return slices.Contains(q.Stood, QueuePlace{band, seq})
+func (q *QueueEntry) WasAt(band crawl.Band, seq uint64) bool {
+	return slices.Contains(q.MovedFrom, QueueSlot{band, seq})
 }
 
 // EncodeQueued writes a queue entry.
@@ -79,11 +79,11 @@ func EncodeQueued(it *crawl.Item, refetch bool, probe uint64) []byte {
 func (q *QueueEntry) Encode() []byte {
 	it := &q.Item
 	rest := behindHost(it.URL)
-	w := newEncoder(len(rest) + 16 + len(it.ETag) + len(it.LastModified) + 8*len(q.Stood) + len(q.Referrer) + len(it.Cookies))
+	w := newEncoder(len(rest) + 16 + len(it.ETag) + len(it.LastModified) + 8*len(q.MovedFrom) + len(q.Referrer) + len(it.Cookies))
 	flags := FlagIf(isHTTPS(it.URL), queueHTTPS) | FlagIf(q.Refetch, queueRefetch) |
 		FlagIf(!it.NotBefore.IsZero(), queueNotBefore) | FlagIf(it.Revisit, queueRevisit) |
 		FlagIf(it.ETag != "" || it.LastModified != "", queueValidator) |
-		FlagIf(q.Scored, queueScored) | FlagIf(len(q.Stood) > 0, queueMoved) | FlagIf(len(q.Referrer) > 0, queueFrom) | FlagIf(it.Cookies != "", queueCookies)
+		FlagIf(q.Scored, queueScored) | FlagIf(len(q.MovedFrom) > 0, queueMoved) | FlagIf(len(q.Referrer) > 0, queueFrom) | FlagIf(it.Cookies != "", queueCookies)
 	w.u(flags)
 	w.byte(byte(it.Via))
 	w.n(it.Depth)
@@ -100,9 +100,9 @@ func (q *QueueEntry) Encode() []byte {
 	if q.Scored {
 		w.byte(q.Base)
 	}
-	if len(q.Stood) > 0 {
-		w.u(uint64(len(q.Stood)))
-		for _, s := range q.Stood {
+	if len(q.MovedFrom) > 0 {
+		w.u(uint64(len(q.MovedFrom)))
+		for _, s := range q.MovedFrom {
 			w.u(uint64(s.Band))
 			w.u(s.Seq)
 		}
@@ -145,7 +145,7 @@ func (q *QueueEntry) decode(b []byte) error {
 		q.Base = r.byte()
 	}
 	if flags&queueMoved != 0 {
-		q.Stood = r.places()
+		q.MovedFrom = r.places()
 	}
 	if flags&queueFrom != 0 {
 		q.Referrer = r.referrer()
@@ -158,14 +158,14 @@ func (q *QueueEntry) decode(b []byte) error {
 }
 
 // places reads where a URL stood.
-func (r *decoder) places() []QueuePlace {
-	n := r.small(MaxStood + 1)
+func (r *decoder) places() []QueueSlot {
+	n := r.small(MaxMoves + 1)
 	if n == 0 {
 		r.fail()
 	}
-	stood := make([]QueuePlace, n)
+	stood := make([]QueueSlot, n)
 	for i := range stood {
-		stood[i] = QueuePlace{crawl.Band(r.small(crawl.Bands)), r.u()}
+		stood[i] = QueueSlot{crawl.Band(r.small(crawl.Bands)), r.u()}
 	}
 	return stood
 }

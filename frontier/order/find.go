@@ -22,7 +22,7 @@ type Rise struct {
 type Raise struct {
 	Host  crawl.Host
 	URL   urlnorm.URL
-	From  layout.QueuePlace
+	From  layout.QueueSlot
 	To    crawl.Band
 	Score float64
 }
@@ -102,7 +102,7 @@ func (f *finder) inline(h namedHost, r Rise) error {
 	if err != nil || layout.NumberOf(it.URL) != r.URL {
 		return err
 	}
-	return f.judge(h.name, it.URL, layout.QueuePlace{Band: s.Band, Seq: s.Seq}, s.Entry, r.Link)
+	return f.judge(h.name, it.URL, layout.QueueSlot{Band: s.Band, Seq: s.Seq}, s.Entry, r.Link)
 }
 
 // queued looks at the records with the URL's number.
@@ -124,12 +124,12 @@ func (f *finder) queued(h namedHost, r Rise) error {
 		if err != nil {
 			return err
 		}
-		entry, ok, err := f.v.Place(h.name, rec.Band, rec.Seq)
+		entry, ok, err := f.v.Slot(h.name, rec.Band, rec.Seq)
 		if err != nil {
 			return err
 		}
 		if ok {
-			if err := f.judge(h.name, u, layout.QueuePlace{Band: rec.Band, Seq: rec.Seq}, entry, r.Link); err != nil {
+			if err := f.judge(h.name, u, layout.QueueSlot{Band: rec.Band, Seq: rec.Seq}, entry, r.Link); err != nil {
 				return err
 			}
 		}
@@ -138,7 +138,7 @@ func (f *finder) queued(h namedHost, r Rise) error {
 }
 
 // judge decides on a queued URL.
-func (f *finder) judge(host crawl.Host, u urlnorm.URL, at layout.QueuePlace, entry []byte, link float64) error {
+func (f *finder) judge(host crawl.Host, u urlnorm.URL, at layout.QueueSlot, entry []byte, link float64) error {
 	q, err := layout.DecodeQueued(entry)
 	if err != nil {
 		return fmt.Errorf("%w of host %s", err, host)
@@ -147,7 +147,7 @@ func (f *finder) judge(host crawl.Host, u urlnorm.URL, at layout.QueuePlace, ent
 		return nil
 	}
 	score := f.p.Score(q.Base, link)
-	if to, ok := f.p.Better(at.Band, score, len(q.Stood)); ok {
+	if to, ok := f.p.Better(at.Band, score, len(q.MovedFrom)); ok {
 		f.found = append(f.found, Raise{Host: host, URL: u, From: at, To: to, Score: score})
 	}
 	return nil

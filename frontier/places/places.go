@@ -40,7 +40,7 @@ func (q *Queue) Get(pg *commit.Part, h crawl.Host, band crawl.Band, seq uint64) 
 }
 
 // Put replaces the entry of a place, which Get has read. It does not touch the host.
-func (q *Queue) Put(pg *commit.Part, h crawl.Host, at layout.QueuePlace, in bool, entry []byte) {
+func (q *Queue) Put(pg *commit.Part, h crawl.Host, at layout.QueueSlot, in bool, entry []byte) {
 	if in {
 		leave(pg, h, at)
 	}
@@ -48,7 +48,7 @@ func (q *Queue) Put(pg *commit.Part, h crawl.Host, at layout.QueuePlace, in bool
 }
 
 // Remove gives up a place, which Get has read.
-func (q *Queue) Remove(pg *commit.Part, h crawl.Host, at layout.QueuePlace, in bool) {
+func (q *Queue) Remove(pg *commit.Part, h crawl.Host, at layout.QueueSlot, in bool) {
 	switch e := pg.Host(h); {
 	case e.Inline.At(at.Band, at.Seq):
 		e.Inline = nil
@@ -61,7 +61,7 @@ func (q *Queue) Remove(pg *commit.Part, h crawl.Host, at layout.QueuePlace, in b
 }
 
 // leave takes a URL out of its block.
-func leave(pg *commit.Part, h crawl.Host, at layout.QueuePlace) {
+func leave(pg *commit.Part, h crawl.Host, at layout.QueueSlot) {
 	e := pg.Host(h)
 	pg.Touch(e)
 	open := e.Open(at.Band, at.Seq)

@@ -12,7 +12,7 @@ import (
 
 // Place reads the queue entry of a URL that is queued with this number, and is not the only one of its host: under a
 // key of its own or in a block.
-func (v *Partition) Place(h crawl.Host, band crawl.Band, seq uint64) (entry []byte, ok bool, err error) {
+func (v *Partition) Slot(h crawl.Host, band crawl.Band, seq uint64) (entry []byte, ok bool, err error) {
 	b, ok, err := v.Get(layout.AppendQueueKey(nil, h, band, seq))
 	if err != nil || ok && !layout.IsBlock(b) {
 		return b, ok, err
@@ -32,10 +32,10 @@ type walk struct {
 	band   crawl.Band
 	from   uint64
 	prefix []byte
-	ready  []place // of one block, in order
+	ready  []slot // of one block, in order
 }
 
-type place struct {
+type slot struct {
 	seq   uint64
 	entry []byte
 }
@@ -89,14 +89,14 @@ func (w *walk) block(seq uint64) error {
 		}
 		value = bytes.Clone(value)
 		if !layout.IsBlock(value) {
-			w.ready = append(w.ready, place{seq, value})
+			w.ready = append(w.ready, slot{seq, value})
 			continue
 		}
 		if err := w.left(value, number); err != nil {
 			return err
 		}
 	}
-	slices.SortFunc(w.ready, func(a, b place) int { return cmp.Compare(a.seq, b.seq) })
+	slices.SortFunc(w.ready, func(a, b slot) int { return cmp.Compare(a.seq, b.seq) })
 	return nil
 }
 
@@ -110,7 +110,7 @@ func (w *walk) left(value []byte, number uint64) error {
 	for i, entry := range b {
 		seq := layout.FirstOfBlock(number) + uint64(i)
 		if len(entry) > 0 && seq >= w.from && (open == nil || open.Has(seq)) {
-			w.ready = append(w.ready, place{seq, entry})
+			w.ready = append(w.ready, slot{seq, entry})
 		}
 	}
 	return nil

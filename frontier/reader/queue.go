@@ -142,7 +142,7 @@ func (v *Partition) QueueState(rec *crawl.Record) error {
 
 // QueueTries is QueueState for the record of a queued URL whose host is known.
 func (v *Partition) QueueTries(host crawl.Host, rec *crawl.Record) error {
-	b, ok, err := v.Place(host, rec.Band, rec.Seq)
+	b, ok, err := v.Slot(host, rec.Band, rec.Seq)
 	if err != nil || !ok {
 		return err
 	}
