@@ -41,7 +41,7 @@ type (
 	// Unplanned is a done page that is not planned.
 	Unplanned = due.Unplanned
 	// Judge plans the visits of pages.
-	Judge = due.Judge
+	Planner = due.Planner
 	// Page is what a Judge is told of a page.
 	Page = due.Page
 	// Plan is what a Judge decides.

@@ -293,7 +293,7 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 		result.Keep(&old, &rec, o, stays)
 	}
 	basis := rec.Basis
-	verdict := pg.judge(host, fp, &old, &rec, &q.Item, o, weight)
+	verdict := pg.planVisit(host, fp, &old, &rec, &q.Item, o, weight)
 	if result.Changed(&old, o, verdict) {
 		rec.ChangedAt = o.FetchedAt
 	}

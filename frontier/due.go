@@ -15,7 +15,7 @@ import (
 )
 
 // UseJudge sets the judge of visits. Call it before Run; without it no page is planned.
-func (f *Frontier) UseJudge(j Judge) { f.judge = j }
+func (f *Frontier) SetPlanner(j Planner) { f.planner = j }
 
 // DueHead returns the earliest due time of a held partition, also one that has come; ok is false when
 // no page is planned. It costs no read of the store unless the head was taken since the last call.
@@ -116,7 +116,7 @@ func (f *Frontier) EachPlanned(p crawl.Partition, visit func(Estimate) bool) err
 const duePiece = 250
 
 // errNoJudge says that nobody can plan pages.
-var errNoJudge = errors.New("BUG: due pages without a judge")
+var errNoPlanner = errors.New("BUG: due pages without a judge")
 
 // MoveDue puts planned pages into the queues of their hosts, in band 0, and counts them. It is cut into
 // several atomic pieces. A page that was moved, planned anew or completed since it was read is left alone, and
@@ -137,10 +137,10 @@ func tenureOf(d *Due) (crawl.Partition, crawl.Epoch) { return d.Partition, d.Epo
 
 // inPieces does something with pages of the tenures in which they were read, and counts those of which it returns true.
 func inPieces[T any](ctx context.Context, f *Frontier, pages []T, what string, tenure func(*T) (crawl.Partition, crawl.Epoch), do func(part, *T) bool) (n int, err error) {
-	if f.judge == nil {
-		return 0, errNoJudge
+	if f.planner == nil {
+		return 0, errNoPlanner
 	}
-	for len(pages) > 0 && f.judge.On() {
+	for len(pages) > 0 && f.planner.On() {
 		piece := pages[:min(len(pages), duePiece)]
 		pages = pages[len(piece):]
 		done := 0
@@ -228,7 +228,7 @@ func (pg part) queueDue(d *layout.DueSlot, rec *crawl.Record) {
 	it := crawl.Item{URL: rec.URL, Depth: rec.Depth, Hops: rec.Hops, Via: rec.Via, Revisit: true}
 	pg.take(pg.Host(d.Host), d.Host, &it)
 	etag, modified := rec.ETag, rec.LastModified
-	if pg.f.judge.Conditional(&page) {
+	if pg.f.planner.Conditional(&page) {
 		it.ETag, it.LastModified = etag, modified
 	}
 	pg.Set(layout.AppendQueueKey(nil, d.Host, it.Band, it.Seq), layout.EncodeQueued(&it, true, probe))
@@ -246,7 +246,7 @@ func (pg part) replan(d *Due) bool {
 	}
 	now := pg.Group.Now.Now
 	page := pg.page(d.Host, d.Fingerprint, &rec, now)
-	plan := pg.f.judge.Planned(&page)
+	plan := pg.f.planner.Planned(&page)
 	pg.setPlan(d.Host, d.Fingerprint, &page, &plan)
 	return true
 }

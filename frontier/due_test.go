@@ -108,7 +108,7 @@ func (j *testJudge) Replanned(_ crawl.Partition, before, after *Estimate, at tim
 }
 
 // startJudged starts a frontier with a judge that holds partitions 0 to n-1 in epoch 1.
-func startJudged(t testing.TB, kv storage.KV, n int, j Judge, o commit.Options) *running {
+func startJudged(t testing.TB, kv storage.KV, n int, j Planner, o commit.Options) *running {
 	t.Helper()
 	r := startWith(t, kv, o, j)
 	var ps []crawl.Partition

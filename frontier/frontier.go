@@ -28,7 +28,7 @@ type Frontier struct {
 	w                  *commit.Writer
 	o                  commit.Options
 	// judge plans the next visits of pages; nil: none are planned.
-	judge    Judge
+	planner    Planner
 	dueHeads due.Heads
 
 	// The rest belongs to the writer's goroutine.

@@ -33,14 +33,14 @@ func start(t testing.TB, kv storage.KV, o commit.Options) *running {
 }
 
 // startWith starts a frontier with a judge; nil: without.
-func startWith(t testing.TB, kv storage.KV, o commit.Options, j Judge) *running {
+func startWith(t testing.TB, kv storage.KV, o commit.Options, j Planner) *running {
 	t.Helper()
 	f, err := New(kv, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if j != nil {
-		f.UseJudge(j)
+		f.SetPlanner(j)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan error, 1)

@@ -134,7 +134,7 @@ func (m *model) step(reopen func() storage.KV) {
 		m.moveOntoItself()
 	default:
 		_ = m.r.stop()
-		var j Judge
+		var j Planner
 		if m.judge != nil {
 			m.judge = m.judge.next()
 			j = m.judge

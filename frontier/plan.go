@@ -21,9 +21,9 @@ func planned(rec *crawl.Record) bool { return rec.Visits != "" && !rec.CheckAt.I
 // judge has the end of a visit judged, and plans the next one. rec is the record as it would be
 // without a plan; old is what there was before, empty on a first visit. The verdict is nil when
 // nobody has judged.
-func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Record,
+func (pg part) planVisit(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Record,
 	it *crawl.Item, o *crawl.Outcome, weight float64) *visits.Verdict {
-	j := pg.f.judge
+	j := pg.f.planner
 	counted := planned(old)
 	if j == nil || !j.On() && old.Visits == "" || rec.State != crawl.Done && !counted {
 		if j != nil { // what was learnt of a page that was forgotten
@@ -124,7 +124,7 @@ func (pg part) carryOut(host crawl.Host, fp layout.Fingerprint, page *Page, rec 
 
 // replanned tells the judge, once the group is committed.
 func (pg part) replanned(before, after *Estimate, check time.Time) {
-	p, at, j := pg.State.Partition, pg.State.Line.Read(check), pg.f.judge
+	p, at, j := pg.State.Partition, pg.State.Line.Read(check), pg.f.planner
 	if before == nil && after == nil || j == nil {
 		return
 	}

@@ -124,7 +124,7 @@ func TestDocumentsStay(t *testing.T) {
 		for _, judged := range []bool{false, true} {
 			r := startHolding(t, storage.NewMemory(), 1, Options{})
 			if judged {
-				r.UseJudge(&testJudge{})
+				r.SetPlanner(&testJudge{})
 			}
 			const page = "http://h1.p0.test/a"
 			visit := func(o crawl.Outcome) crawl.Record {

@@ -37,7 +37,7 @@ func (pg part) planFirst(u *Unplanned) bool {
 		return false
 	}
 	page := pg.page(u.Host, u.Fingerprint, &rec, pg.Group.Now.Now)
-	plan := pg.f.judge.Planned(&page)
+	plan := pg.f.planner.Planned(&page)
 	if plan.Visits == "" || plan.Parked {
 		return false
 	}
@@ -47,7 +47,7 @@ func (pg part) planFirst(u *Unplanned) bool {
 
 // claim has a planned page planned anew when its site says that it has changed.
 func (pg part) claim(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
-	j := pg.f.judge
+	j := pg.f.planner
 	if t.Claimed.IsZero() || j == nil || !j.On() || found.rec.State != crawl.Done || !planned(&found.rec.Record) {
 		return
 	}

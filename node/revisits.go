@@ -17,7 +17,7 @@ import (
 func (n *Node) openRevisits() {
 	n.revisits = recrawl.New(recrawl.Options{Self: n.id, Boot: n.members.Self().Boot, Pages: n.front, Settings: n.settings, Weighted: importance.Weighted, May: n.mayCrawl,
 		Fetchers: n.busyFetchers, Members: n.memberIDs, Logger: n.log})
-	n.front.UseJudge(judge.New(n.revisits.JudgeTerms, n.revisits.Replanned, n.excludes))
+	n.front.SetPlanner(judge.New(n.revisits.JudgeTerms, n.revisits.Replanned, n.excludes))
 }
 
 // busyFetchers counts the busy fetchers, and all.

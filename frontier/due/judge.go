@@ -12,7 +12,7 @@ import (
 // it within a write, with what the store has at that moment: so visits of one host that end at the
 // same time cannot lose each other's part of the site's sums. It must be quick and must not call the
 // frontier. The same arguments may come again, when a write had to wait for space on the disk.
-type Judge interface {
+type Planner interface {
 	// On reports whether pages are visited again at present. Without it no page is planned that was
 	// not, and those that were keep their plan.
 	On() bool

@@ -13,18 +13,18 @@ import (
 // test ends, which fails when the frontier has failed. In a synctest bubble it runs in that bubble.
 func Holding(t testing.TB, epoch crawl.Epoch, ps ...crawl.Partition) *frontier.Frontier {
 	t.Helper()
-	return Judged(t, nil, epoch, ps...)
+	return WithPlanner(t, nil, epoch, ps...)
 }
 
 // Judged is Holding with a judge of visits; nil: without.
-func Judged(t testing.TB, j frontier.Judge, epoch crawl.Epoch, ps ...crawl.Partition) *frontier.Frontier {
+func WithPlanner(t testing.TB, j frontier.Planner, epoch crawl.Epoch, ps ...crawl.Partition) *frontier.Frontier {
 	t.Helper()
 	front, err := frontier.New(storage.NewMemory(), frontier.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if j != nil {
-		front.UseJudge(j)
+		front.SetPlanner(j)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	over := make(chan error, 1)

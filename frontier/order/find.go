@@ -102,7 +102,7 @@ func (f *finder) inline(h namedHost, r Rise) error {
 	if err != nil || layout.NumberOf(it.URL) != r.URL {
 		return err
 	}
-	return f.judge(h.name, it.URL, layout.QueueSlot{Band: s.Band, Seq: s.Seq}, s.Entry, r.Link)
+	return f.rescore(h.name, it.URL, layout.QueueSlot{Band: s.Band, Seq: s.Seq}, s.Entry, r.Link)
 }
 
 // queued looks at the records with the URL's number.
@@ -129,7 +129,7 @@ func (f *finder) queued(h namedHost, r Rise) error {
 			return err
 		}
 		if ok {
-			if err := f.judge(h.name, u, layout.QueueSlot{Band: rec.Band, Seq: rec.Seq}, entry, r.Link); err != nil {
+			if err := f.rescore(h.name, u, layout.QueueSlot{Band: rec.Band, Seq: rec.Seq}, entry, r.Link); err != nil {
 				return err
 			}
 		}
@@ -138,7 +138,7 @@ func (f *finder) queued(h namedHost, r Rise) error {
 }
 
 // judge decides on a queued URL.
-func (f *finder) judge(host crawl.Host, u urlnorm.URL, at layout.QueueSlot, entry []byte, link float64) error {
+func (f *finder) rescore(host crawl.Host, u urlnorm.URL, at layout.QueueSlot, entry []byte, link float64) error {
 	q, err := layout.DecodeQueued(entry)
 	if err != nil {
 		return fmt.Errorf("%w of host %s", err, host)

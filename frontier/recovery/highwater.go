@@ -179,7 +179,7 @@ func (w *HighWater) Close() error { return w.file.Close() }
 //
 // A state that is older than the mark's is replaced by the mark's: a store
 // that lost "released" must not hold again.
-func judge(s layout.PartState, m Mark) (out layout.PartState, why string) {
+func compare(s layout.PartState, m Mark) (out layout.PartState, why string) {
 	out = s
 	switch {
 	case s.Changes < m.changes:

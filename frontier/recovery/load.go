@@ -164,7 +164,7 @@ func (l *loading) compareMarks() error {
 		if s == nil {
 			s = &layout.PartState{Meta: layout.Meta{Partition: p}}
 		}
-		next, why := judge(*s, m)
+		next, why := compare(*s, m)
 		if next == *s {
 			continue
 		}

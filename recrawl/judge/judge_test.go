@@ -69,7 +69,7 @@ func start(t *testing.T, terms *Terms) *crawler {
 			c.pages++
 		}
 	}, func(it *crawl.Item) bool { return c.excluded[it.URL.String()] })
-	c.front = frontiertest.Judged(t, j, 1, 0)
+	c.front = frontiertest.WithPlanner(t, j, 1, 0)
 	return c
 }
 
