@@ -22,7 +22,7 @@ import (
 // context bounds the wait for a place in the queue, and for space on the disk; what
 // was accepted is waited for. They return ErrStopped when Run has ended.
 type Frontier struct {
-	*cash.Keeper       // importance
+	*cash.Accounts       // importance
 	*contents.Captures // where payloads were stored first
 	*texts.Reader      // documents for the index
 	w                  *commit.Writer
@@ -49,7 +49,7 @@ func New(kv storage.KV, o commit.Options) (*Frontier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, Keeper: cash.NewKeeper(w), Captures: contents.New(w, o.ContentsPerPartition), Reader: texts.NewReader(w)}, nil
+	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, Accounts: cash.NewAccounts(w), Captures: contents.New(w, o.ContentsPerPartition), Reader: texts.NewReader(w)}, nil
 }
 
 // group is a group of the writer's, as operations on URLs use it.

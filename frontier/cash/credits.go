@@ -24,7 +24,7 @@ const MaxMark = 1 << 48
 
 // Credits lists credits that wait in partition p, behind the key after, up to n entries and about
 // so many bytes; the zero key is the start. For one target they are in the order of their numbers.
-func (k *Keeper) Credits(p crawl.Partition, after layout.OutboxKey, n, size int) ([]CreditEntry, error) {
+func (k *Accounts) Credits(p crawl.Partition, after layout.OutboxKey, n, size int) ([]CreditEntry, error) {
 	v, err := k.w.Read(p)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (k *Keeper) Credits(p crawl.Partition, after layout.OutboxKey, n, size int)
 // the order of their numbers, and the caller passes no entry while an earlier one of its pair was not
 // acknowledged. An entry that cannot be read brings nothing and is taken all the same: it was damaged where it waited, so it will never
 // be better, and all credits of its pair wait behind it. Its cash is lost, which the log says.
-func (k *Keeper) ApplyCredits(ctx context.Context, entries []CreditEntry) ([]uint64, error) {
+func (k *Accounts) ApplyCredits(ctx context.Context, entries []CreditEntry) ([]uint64, error) {
 	good := make([]taken, 0, len(entries))
 	size := 0
 	for i := range entries {
@@ -90,7 +90,7 @@ type taken struct {
 	credits []opic.Entry
 }
 
-func (k *Keeper) applyCredits(g *commit.Group, entries []taken, marks []uint64) {
+func (k *Accounts) applyCredits(g *commit.Group, entries []taken, marks []uint64) {
 	var fresh received
 	for i := range entries {
 		e := &entries[i]
@@ -127,7 +127,7 @@ func inbox(pg *commit.Part, from crawl.Partition) (uint64, bool) {
 // AckCredits removes credits that their targets have; marks are what these have answered. Those of
 // partitions that are not held here any more are left alone: the present holder sends them again. A
 // mark above MaxMark is no answer.
-func (k *Keeper) AckCredits(ctx context.Context, entries []CreditEntry, marks []uint64) error {
+func (k *Accounts) AckCredits(ctx context.Context, entries []CreditEntry, marks []uint64) error {
 	err := k.w.Change(ctx, func(g *commit.Group) error {
 		for i := range entries {
 			ackCredits(g, &entries[i], marks[i])

@@ -25,7 +25,7 @@ var errFolded = fmt.Errorf("%w as it was: the log was folded meanwhile", commit.
 
 // Fold folds a piece of a partition's log into its accounts. It fails with ErrNotHolder when the partition is not
 // served here.
-func (k *Keeper) Fold(ctx context.Context, p crawl.Partition) (Folded, error) {
+func (k *Accounts) Fold(ctx context.Context, p crawl.Partition) (Folded, error) {
 	d, errs, err := k.FoldAll(ctx, []crawl.Partition{p}, false)
 	if err = errors.Join(err, errs[0]); err != nil {
 		return Folded{}, err
@@ -40,7 +40,7 @@ func (k *Keeper) Fold(ctx context.Context, p crawl.Partition) (Folded, error) {
 // partition for another one that is here are put into that one's log at once, in the same transaction, unless somebody copies either. Else they
 // wait in an outbox: a replica that has one half of the transaction and not the other would lose credits or give them twice. Most of
 // what folds cost is small entries of outboxes, so one log entry for all plans of a transaction is worth it.
-func (k *Keeper) FoldAll(ctx context.Context, ps []crawl.Partition, alone bool) (done []Folded, errs []error, err error) {
+func (k *Accounts) FoldAll(ctx context.Context, ps []crawl.Partition, alone bool) (done []Folded, errs []error, err error) {
 	done, errs = make([]Folded, len(ps)), make([]error, len(ps))
 	b := batch{keeper: k, by: k.Order(), alone: alone}
 	defer b.giveUp()
@@ -69,7 +69,7 @@ func foldFailed(p crawl.Partition, err error) error {
 	return fmt.Errorf("frontier: folding the credits of partition %d: %w", p, err)
 }
 
-func (k *Keeper) plan(p crawl.Partition, by *order.Policy) (*Plan, error) {
+func (k *Accounts) plan(p crawl.Partition, by *order.Policy) (*Plan, error) {
 	v, err := k.w.Read(p)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ type planned struct {
 
 // batch is folds that go into one transaction. Its owner is the goroutine that plans.
 type batch struct {
-	keeper         *Keeper
+	keeper         *Accounts
 	by             *order.Policy
 	alone          bool
 	folds          []*planned
@@ -241,7 +241,7 @@ func (r *received) add(to crawl.Partition, credits []opic.Entry) {
 }
 
 // receive puts credits into the logs of their partitions, by entries that count for so many.
-func (k *Keeper) receive(g *commit.Group, r *received, counts int) {
+func (k *Accounts) receive(g *commit.Group, r *received, counts int) {
 	for _, p := range r.to {
 		pg := g.Part(p)
 		totals, ok := totalsOf(pg)

@@ -30,7 +30,7 @@ func CiteOf(l *crawl.Routed) opic.Target {
 
 // Keeper keeps the cash of the partitions of one writer. Its methods may be called from many
 // goroutines.
-type Keeper struct {
+type Accounts struct {
 	w        *commit.Writer
 	Limits   Limits // of folds; set before the first one
 	unfolded unfolded
@@ -38,25 +38,25 @@ type Keeper struct {
 }
 
 // NewKeeper makes a Keeper.
-func NewKeeper(w *commit.Writer) *Keeper { return &Keeper{w: w, Limits: DefaultLimits} }
+func NewAccounts(w *commit.Writer) *Accounts { return &Accounts{w: w, Limits: DefaultLimits} }
 
 // SetOrder has queued URLs ordered by their scores from now on; nil: as their finders ask. What is queued stays where
 // it is, until links say more of it.
-func (k *Keeper) SetOrder(p *order.Policy) { k.order.Store(p) }
+func (k *Accounts) SetOrder(p *order.Policy) { k.order.Store(p) }
 
 // Order is what SetOrder was given last.
-func (k *Keeper) Order() *order.Policy { return k.order.Load() }
+func (k *Accounts) Order() *order.Policy { return k.order.Load() }
 
 // Cite appends a page that is done to the log of its partition, as CitesOf made it; nil: importance is
 // off. The writer calls it, in the group that completes the page.
-func (k *Keeper) Cite(pg *commit.Part, done bool, cites []byte) {
+func (k *Accounts) Cite(pg *commit.Part, done bool, cites []byte) {
 	if done && cites != nil {
 		k.appendLog(pg, cites, 1)
 	}
 }
 
 // appendLog appends an entry that counts for so many.
-func (k *Keeper) appendLog(pg *commit.Part, value []byte, counts int) {
+func (k *Accounts) appendLog(pg *commit.Part, value []byte, counts int) {
 	pg.State.OutboxNext++
 	pg.Set(layout.AppendCashKey(nil, layout.CashLog, pg.State.OutboxNext), value)
 	k.unfolded.add(pg.State.Partition, counts)
@@ -88,7 +88,7 @@ func (u *unfolded) take(p crawl.Partition) int {
 // Unfolded calls f with the partitions whose log has grown since New or their last Fold, and by how
 // much, about; 0: it waits for no other entries, but shall be folded some day. What was in the log before is not known: whoever begins to hold a partition folds it
 // once.
-func (k *Keeper) Unfolded(visit func(p crawl.Partition, entries int)) {
+func (k *Accounts) Unfolded(visit func(p crawl.Partition, entries int)) {
 	k.unfolded.mu.Lock()
 	defer k.unfolded.mu.Unlock()
 	for p, n := range k.unfolded.entries {
@@ -116,7 +116,7 @@ func setTotals(pg *commit.Part, t *layout.CashTotalsEntry) {
 
 // Standing reads what links say of a URL, as far as it was folded; ok is false when they say
 // nothing.
-func (k *Keeper) Standing(p crawl.Partition, u urlnorm.URL) (a opic.Account, ok bool, err error) {
+func (k *Accounts) Lookup(p crawl.Partition, u urlnorm.URL) (a opic.Account, ok bool, err error) {
 	v, err := k.w.Read(p)
 	if err != nil {
 		return a, false, err
@@ -126,7 +126,7 @@ func (k *Keeper) Standing(p crawl.Partition, u urlnorm.URL) (a opic.Account, ok 
 }
 
 // AddRanks adds the histogram of the importance of a partition's URLs to h.
-func (k *Keeper) AddRanks(h *opic.Histogram, p crawl.Partition) error {
+func (k *Accounts) AddRanks(h *opic.Histogram, p crawl.Partition) error {
 	v, err := k.w.Read(p)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (k *Keeper) AddRanks(h *opic.Histogram, p crawl.Partition) error {
 }
 
 // Ledger reads the sums of a partition's cash.
-func (k *Keeper) Ledger(p crawl.Partition) (opic.Ledger, error) {
+func (k *Accounts) Ledger(p crawl.Partition) (opic.Ledger, error) {
 	v, err := k.w.Read(p)
 	if err != nil {
 		return opic.Ledger{}, err
