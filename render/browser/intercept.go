@@ -22,7 +22,7 @@ const (
 )
 
 // judge decides about one request. answered: the document was given already.
-func judge(kind network.ResourceType, method, address, pageURL string, mainFrame, answered bool) verdict {
+func classify(kind network.ResourceType, method, address, pageURL string, mainFrame, answered bool) verdict {
 	u, err := url.Parse(address)
 	web := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && len(address) <= maxURL
 	switch {
@@ -69,7 +69,7 @@ func blankDocument(id fetch.RequestID) fetch.FulfillRequestParams {
 // is room.
 func (s *showing) paused(e fetch.EventRequestPaused) {
 	s.mu.Lock()
-	what := judge(e.ResourceType, e.Request.Method, e.Request.URL, s.page.URL, e.FrameID == s.tab.main, s.answered)
+	what := classify(e.ResourceType, e.Request.Method, e.Request.URL, s.page.URL, e.FrameID == s.tab.main, s.answered)
 	if what == document {
 		s.answered = true
 	}

@@ -240,13 +240,13 @@ func (p *Pool) give(b *browser, healthy bool) (last bool) {
 		}
 	}
 	last = b.worn && b.users == 0
-	p.judgeLocked(b, last)
+	p.noteStartLocked(b, last)
 	return last
 }
 
 // judgeLocked remembers whether a browser that a page has used did start. last: nobody else uses
 // it.
-func (p *Pool) judgeLocked(b *browser, last bool) {
+func (p *Pool) noteStartLocked(b *browser, last bool) {
 	switch {
 	case b.err == nil:
 		p.broken, p.stats.Broken = 0, ""
