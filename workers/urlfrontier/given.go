@@ -6,10 +6,10 @@ import (
 )
 
 // maxGiven bounds the URLs whose lease is remembered: as many as a busy node leases, and some that were left behind.
-const maxGiven = 200_000
+const maxCachedLeases = 200_000
 
 // given remembers by which lease a URL was given out here.
-type given struct {
+type leaseCache struct {
 	mu    sync.Mutex // guards the rest
 	urls  map[string]*list.Element
 	order list.List // of entry, the oldest first
@@ -18,10 +18,10 @@ type given struct {
 
 type entry struct{ url, lease string }
 
-func newGiven() *given { return &given{urls: map[string]*list.Element{}, most: maxGiven} }
+func newLeaseCache() *leaseCache { return &leaseCache{urls: map[string]*list.Element{}, most: maxCachedLeases} }
 
 // put notes that url is part of lease, whatever it was part of before.
-func (g *given) put(url, lease string) {
+func (g *leaseCache) put(url, lease string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if e := g.urls[url]; e != nil {
@@ -36,7 +36,7 @@ func (g *given) put(url, lease string) {
 }
 
 // take returns the lease of url and forgets it; "": unknown.
-func (g *given) take(url string) string {
+func (g *leaseCache) take(url string) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	e := g.urls[url]

@@ -86,7 +86,7 @@ type Server struct {
 
 	backend  Backend
 	opts     Options
-	given    *given
+	leases    *leaseCache
 	refusals *door.Log
 	failures *door.Failures
 	grpc     *grpc.Server
@@ -99,7 +99,7 @@ func New(b Backend, o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{backend: b, opts: o, given: newGiven(), refusals: door.NewLog(o.Logger), failures: door.NewFailures(), streams: make(chan struct{}, maxAllStreams), unary: make(chan struct{}, maxUnary)}
+	s := &Server{backend: b, opts: o, leases: newLeaseCache(), refusals: door.NewLog(o.Logger), failures: door.NewFailures(), streams: make(chan struct{}, maxAllStreams), unary: make(chan struct{}, maxUnary)}
 	s.grpc = grpc.NewServer(
 		grpc.Creds(newCreds(o.TLS)),
 		grpc.MaxRecvMsgSize(maxMessageBytes),

@@ -690,7 +690,7 @@ func putOne(ctx context.Context, c wire.URLFrontierClient) error {
 
 func TestGivenIsBounded(t *testing.T) {
 	t.Parallel()
-	g := newGiven()
+	g := newLeaseCache()
 	g.most = 3
 	for i := range 5 {
 		g.put(fmt.Sprint(i), "l")

@@ -52,7 +52,7 @@ func (s *Server) GetURLs(p *wire.GetParams, stream grpc.ServerStreamingServer[wi
 	}
 	for i := range lease.URLs {
 		u := &lease.URLs[i]
-		s.given.put(u.URL, lease.LeaseID)
+		s.leases.put(u.URL, lease.LeaseID)
 		if err := stream.Send(infoOf(u, &lease)); err != nil {
 			return err // what was not sent comes again when the lease ends
 		}
@@ -222,7 +222,7 @@ func (s *Server) settle(ctx context.Context, known []*wire.KnownURLItem, now tim
 	of := map[string][]int{}
 	for i, k := range known {
 		info := k.GetInfo()
-		lease := s.given.take(info.GetUrl())
+		lease := s.leases.take(info.GetUrl())
 		if told := first(info.GetMetadata(), metaLease); told != "" {
 			lease = told
 		}
@@ -262,7 +262,7 @@ func (s *Server) settleIn(ctx context.Context, lease string, results []crawl.Wor
 		s.settleIn(ctx, lease, results[half:], sts[half:])
 	default:
 		for i := range sts {
-			s.given.put(results[i].URL, lease) // it may be sent again
+			s.leases.put(results[i].URL, lease) // it may be sent again
 			sts[i] = wire.AckMessage_FAIL
 		}
 	}
