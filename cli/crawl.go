@@ -97,7 +97,7 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	watch := &crawlWatch{env: &around, line: line, started: time.Now(), batch: true}
 	watch.seeds = seedwatch.New(seeds, watch.started)
 	s := &session{env: &around, cfg: cfg, seeds: seeds, mustFinish: true, beside: watch.run, onOpen: watch.open,
-		reload: load, given: config.Given(in), forgive: true}
+		reload: load, given: config.Given(in), resetFailures: true}
 	watch.leaving = s.isLeaving
 	s.adopt = s.tellChanges
 	if v.Again {

@@ -24,7 +24,7 @@ func (s *session) open() (stops, code int) {
 	}
 	done := make(chan opened, 1)
 	go func() { // ends with the process, if that does not wait for it
-		n, err := node.Open(node.Options{Config: s.cfg, Logger: s.log, Version: s.env.Version, Given: s.given, FollowFetchers: !slices.Contains(s.given, "fetchers"), Adopt: s.adopt, Forgive: s.forgive, Bare: s.bare})
+		n, err := node.Open(node.Options{Config: s.cfg, Logger: s.log, Version: s.env.Version, Given: s.given, FollowFetchers: !slices.Contains(s.given, "fetchers"), Adopt: s.adopt, ResetFailures: s.resetFailures, Bare: s.bare})
 		done <- opened{n, err}
 	}()
 	var limit <-chan time.Time

@@ -42,7 +42,7 @@ type session struct {
 	// do, and tells people so.
 	isOver func(context.Context) bool
 	// forgive is node.Options.Forgive, and the same for seeds that have failed.
-	forgive bool
+	resetFailures bool
 	// bare is node.Options.Bare.
 	bare bool
 	// mustFinish makes a stop before the crawl's end an interruption.
@@ -276,7 +276,7 @@ func (s *session) feed(ctx context.Context) {
 	if s.isOver != nil && s.isOver(ctx) {
 		return // the node ends by itself
 	}
-	if s.forgive && len(s.seeds) <= seedsKnown {
+	if s.resetFailures && len(s.seeds) <= seedsKnown {
 		s.seeds = seedwatch.Rerun(ctx, s.node, s.seeds)
 	}
 	report, ok := s.submit(ctx)

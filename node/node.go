@@ -75,7 +75,7 @@ type Options struct {
 	// line. Run ends with ErrUsage when one was given that cannot change.
 	Adopt func(changed []string)
 	// Forgive lets hosts that could not be reached before this start be tried at once. Waits that a server asked for stay.
-	Forgive bool
+	ResetFailures bool
 	// FollowFetchers lets the number of fetchers follow what the node sees: --fetchers was not given.
 	FollowFetchers bool
 	// Network replaces TCP and UDP in simulations; nil is the real one.

@@ -54,7 +54,7 @@ func Open(o Options) (_ *Node, err error) {
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
-	if o.Forgive {
+	if o.ResetFailures {
 		n.forgive = n.started
 	}
 	if n.processors = o.ProcessorTime; n.processors == nil {
