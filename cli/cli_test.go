@@ -246,8 +246,8 @@ func TestSeedsRemoveTooLate(t *testing.T) {
 		{"page", nil, late, ""},
 		{"host", nil, gone, ""},
 	} {
-		node := scopedNode{settings: crawl.SettingsReport{Scope: tc.scope, Exclude: tc.exclude,
-			Assets: crawl.AssetsOff}}
+		node := scopedNode{settings: crawl.SettingsReport{{Name: "scope", Value: tc.scope},
+			{Name: "exclude", Value: tc.exclude}, {Name: "assets", Value: crawl.AssetsOff}}}
 		server := httptest.NewServer(api.New(node, api.Options{}))
 		t.Cleanup(server.Close)
 		addr := server.Listener.Addr().String()

@@ -179,9 +179,9 @@ func (v *seedsRemoveVerb) sayWhatStays(
 	if err != nil { // it is no part of the result
 		return
 	}
-	excludes := r.Settings.Exclude
+	excludes := r.Settings.List("exclude")
 	left := slices.DeleteFunc(sites, func(s string) bool { return slices.Contains(excludes, s) })
-	if len(left) == 0 || r.Settings.Scope == "page" { // links of that page are not followed
+	if len(left) == 0 || r.Settings.Text("scope") == "page" { // links of that page are not followed
 		return
 	}
 	command := "crawlnode crawl-config set"
@@ -189,7 +189,7 @@ func (v *seedsRemoveVerb) sayWhatStays(
 		command += " " + config.InShell("exclude="+e)
 	}
 	fmt.Fprintf(env.Stdout, "what was fetched keeps its site in the scope (%s), and the crawl goes on there;"+
-		" to leave the site out: %s\n", plaintext.Escape(r.Settings.Scope),
+		" to leave the site out: %s\n", plaintext.Escape(r.Settings.Text("scope")),
 		plaintext.Escape(command+v.SameNode(env)))
 }
 

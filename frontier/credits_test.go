@@ -338,7 +338,7 @@ func (w *cashWorld) compare() {
 		x = next
 	}
 	for i := range w.pages {
-		a, ok, err := w.r.Lookup(w.pages[i].Partition, w.pages[i].Target.URL)
+		a, ok, err := w.r.Account(w.pages[i].Partition, w.pages[i].Target.URL)
 		w.r.must(err)
 		got := float64(a.Total()) / float64(opic.Unit)
 		// A URL that lost all links to it stays known.

@@ -174,7 +174,7 @@ func TestAnEqualRevisitSettles(t *testing.T) {
 	visit()
 	d, err := r.Fold(t.Context(), 0)
 	r.must(err)
-	a, _, err := r.Lookup(0, page.Target.URL)
+	a, _, err := r.Account(0, page.Target.URL)
 	r.must(err)
 	if d.Entries != 2 || d.Settled != 1 || a.Pending != 0 || a.Settled != 2*opic.Unit {
 		t.Errorf("%+v, %+v", d, a)

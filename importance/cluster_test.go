@@ -311,7 +311,7 @@ func (n *network) compare(w *web) {
 		x = next
 	}
 	for i, l := range w.urls {
-		a, ok, err := n.members[n.where[l.Partition]].front.Lookup(l.Partition, l.Target.URL)
+		a, ok, err := n.members[n.where[l.Partition]].front.Account(l.Partition, l.Target.URL)
 		if err != nil || !ok {
 			n.t.Fatalf("%s: known %v, %v", l.Target.URL, ok, err)
 		}

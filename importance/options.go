@@ -36,7 +36,7 @@ type Store interface {
 	ApplyCredits(ctx context.Context, entries []cash.CreditEntry) ([]uint64, error)
 	AckCredits(ctx context.Context, entries []cash.CreditEntry, marks []uint64) error
 	AddRanks(h *opic.Histogram, p crawl.Partition) error
-	Standing(p crawl.Partition, u urlnorm.URL) (opic.Account, bool, error)
+	Account(p crawl.Partition, u urlnorm.URL) (opic.Account, bool, error)
 	Walk(visit func(*frontier.Meta) bool)
 }
 

@@ -65,7 +65,7 @@ func (k *Keeper) Links(p crawl.Partition, u urlnorm.URL) (*crawl.LinksReport, er
 	if !k.On() {
 		return nil, nil
 	}
-	a, _, err := k.opts.Store.Standing(p, u)
+	a, _, err := k.opts.Store.Account(p, u)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (k *Keeper) Weight(p crawl.Partition, u urlnorm.URL) (float64, error) {
 	if s := k.opts.Settings(); !Weighted(s) {
 		return 0, nil
 	}
-	a, known, err := k.opts.Store.Standing(p, u)
+	a, known, err := k.opts.Store.Account(p, u)
 	if err != nil || !known {
 		if errors.Is(err, commit.ErrNotHolder) {
 			err = nil // the completion says so

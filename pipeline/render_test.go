@@ -50,7 +50,7 @@ func (b *browser) Late(*crawl.Visit) RenderSlot {
 	return b
 }
 
-func (b *browser) Leave() {
+func (b *browser) Release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.places++

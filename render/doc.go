@@ -25,7 +25,7 @@
 // # Queues
 //
 //	queue                filled by      emptied by   bound, and when full
-//	slots                Reserve, Late  Leave        8 a renderer, half of --fetchers; hosts wait
+//	slots                Reserve, Late  Release      8 a renderer, half of --fetchers; hosts wait
 //	questions to others  pages          answers      32, for 60 s; pages wait
 //	questions of others  calls          visits       256, for 60 s; refused
 //	waiting parts        pages          visits       1,024, 64 of a host; refused

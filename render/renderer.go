@@ -146,7 +146,7 @@ type place struct {
 	gone sync.Once
 }
 
-// Leave gives the place back.
+// Release gives the slot back.
 func (p *place) Release() {
 	p.gone.Do(func() {
 		p.r.mu.Lock()

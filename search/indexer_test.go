@@ -27,7 +27,7 @@ type fakeStore struct {
 	worth   map[string]opic.Cash
 }
 
-func (s *fakeStore) Standing(_ crawl.Partition, u urlnorm.URL) (a opic.Account, ok bool, err error) {
+func (s *fakeStore) Account(_ crawl.Partition, u urlnorm.URL) (a opic.Account, ok bool, err error) {
 	a.Settled, ok = s.worth[u.String()]
 	return a, ok, nil
 }

@@ -28,8 +28,8 @@ type Store interface {
 	Walk(visit func(*frontier.Meta) bool)
 	Meta(p crawl.Partition) (frontier.Meta, bool)
 	TextChanges(p crawl.Partition, after texts.Position, visit func(texts.Change) bool) (texts.Position, bool, error)
-	// Standing is what links say of a URL; ok is false when they say nothing.
-	Standing(p crawl.Partition, u urlnorm.URL) (a opic.Account, ok bool, err error)
+	// Account is what links say of a URL; ok is false when they say nothing.
+	Account(p crawl.Partition, u urlnorm.URL) (a opic.Account, ok bool, err error)
 }
 
 // Rules are those by which URLs stay in the index.

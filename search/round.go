@@ -198,7 +198,7 @@ func (x *Indexer) importance(p crawl.Partition, raw string) float64 {
 	if err != nil {
 		return 0 // a URL that an older release took
 	}
-	a, ok, err := x.o.Store.Standing(p, u)
+	a, ok, err := x.o.Store.Account(p, u)
 	if err != nil || !ok { // the partition has gone since: the next round sees it
 		return 0
 	}

@@ -114,9 +114,9 @@ func setTotals(pg *commit.Part, t *layout.CashTotalsEntry) {
 	pg.Set([]byte(layout.CashTotals), layout.EncodeCashTotals(t))
 }
 
-// Standing reads what links say of a URL, as far as it was folded; ok is false when they say
+// Account reads what links say of a URL, as far as it was folded; ok is false when they say
 // nothing.
-func (k *Accounts) Lookup(p crawl.Partition, u urlnorm.URL) (a opic.Account, ok bool, err error) {
+func (k *Accounts) Account(p crawl.Partition, u urlnorm.URL) (a opic.Account, ok bool, err error) {
 	v, err := k.w.Read(p)
 	if err != nil {
 		return a, false, err

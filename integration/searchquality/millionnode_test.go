@@ -162,6 +162,6 @@ func (s *filledStore) TextChanges(_ crawl.Partition, after texts.Position, _ fun
 	return after, true, nil
 }
 
-func (s *filledStore) Standing(crawl.Partition, urlnorm.URL) (a opic.Account, ok bool, err error) {
+func (s *filledStore) Account(crawl.Partition, urlnorm.URL) (a opic.Account, ok bool, err error) {
 	return a, false, nil
 }
