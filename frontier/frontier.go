@@ -22,20 +22,20 @@ import (
 // context bounds the wait for a place in the queue, and for space on the disk; what
 // was accepted is waited for. They return ErrStopped when Run has ended.
 type Frontier struct {
-	*cash.Accounts       // importance
+	*cash.Accounts     // importance
 	*contents.Captures // where payloads were stored first
 	*texts.Reader      // documents for the index
 	w                  *commit.Writer
 	o                  commit.Options
 	// judge plans the next visits of pages; nil: none are planned.
-	planner    Planner
+	planner  Planner
 	dueHeads due.Heads
 
 	// The rest belongs to the writer's goroutine.
 	importing  map[crawl.Partition]*Import
 	keys       []xxh3.Uint128   // scratch of cacheKeys
 	candidates []candidate      // scratch of admit
-	slots     places.Queue     // nothing waits in it between requests
+	slots      places.Queue     // nothing waits in it between requests
 	meta       layout.MetaEntry // scratch of follow
 }
 

@@ -222,8 +222,8 @@ type census struct {
 	blocks   map[string]bool // host, band and number of blocks
 	due      map[layout.DueSlot]bool
 	planned  map[layout.DueSlot]bool // what the records say of due
-	counted  map[crawl.Host]int       // pages that are planned, or were when they were queued
-	revisits int64                    // queue entries
+	counted  map[crawl.Host]int      // pages that are planned, or were when they were queued
+	revisits int64                   // queue entries
 	outbox   int64
 	seen     int64
 	content  int64

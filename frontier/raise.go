@@ -13,7 +13,7 @@ import (
 
 // A queued URL is moved to a better band when links say more of it (package order). Then it has another place
 // and another number, and who has loaded or leased it knows the old one. So its queue entry names the places where it stood
-// since it was queued, layout.MaxStood at most: a lease is of the URL as long as its place is among them.
+// since it was queued, layout.MaxMoves at most: a lease is of the URL as long as its place is among them.
 
 // score gives a new URL the band that its score makes, and has its host found by the numbers of its URLs.
 func (pg part) score(o *order.Policy, t *crawl.Target, e *commit.Host, q *layout.QueueEntry) {
@@ -52,7 +52,7 @@ func (pg part) movedFrom(host crawl.Host, it *crawl.Item) (layout.QueueEntry, bo
 }
 
 // Raise moves those of the URLs of a held partition to better bands that wait in a queue and whose scores are now good
-// enough, and returns how many these were. A URL is moved layout.MaxStood times at most since it was queued,
+// enough, and returns how many these were. A URL is moved layout.MaxMoves times at most since it was queued,
 // and never to a worse band. It looks for the URLs in the caller's goroutine and is cut into several atomic pieces; after an
 // error, some may have been moved. It fails with ErrNotHolder when the partition is not held here.
 func (f *Frontier) Raise(ctx context.Context, p crawl.Partition, rises []order.Rise) (moved int, err error) {

@@ -17,7 +17,7 @@
 //	wire         the messages and calls between nodes
 //
 // The driver connects them. None of them knows the driver: events for the machine go through a
-// function that it passes to them. Decision 0193 explains this division.
+// function that it passes to them. Decision 0191 explains this division.
 //
 // # Files
 //

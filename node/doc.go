@@ -184,5 +184,5 @@
 // Loops without a signal poll: heartbeats, the outbox, and the fetchers' load for revisits every 1
 // s, rounds at the end every 250 ms, the sync to disk every 1 s. Requests for a commit are
 // collected for 10 ms, questions about contents for 15 ms, both for longer with more members
-// (decisions 0247, 0313).
+// (decision 0247).
 package node

@@ -182,8 +182,8 @@ type Traps interface {
 
 // Pipeline runs the workers.
 type Pipeline struct {
-	o      Options
-	parsed parsedRules
+	o            Options
+	parsed       parsedRules
 	robotsChains robotsChains
 	// backlog bounds the pages parsed at a time to one less than the processors, and at least one.
 	// Parsing uses only the processor: more of it at once would gain nothing, and the rest of the

@@ -39,7 +39,7 @@ type Part struct {
 	State    layout.PartState  // takes the place of the original at commit
 	over     map[string][]byte // relative key -> new value; empty: deleted
 	hosts    map[crawl.Host]*Host
-	queued     map[crawl.Host]crawl.Band // hosts with new URLs, and the best band of these
+	queued   map[crawl.Host]crawl.Band // hosts with new URLs, and the best band of these
 	Seen     []xxh3.Uint128            // cache keys of records that exist after the commit
 	written  []writtenHost             // by writeHosts
 	key, buf []byte                    // scratch

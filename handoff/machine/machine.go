@@ -61,7 +61,7 @@ type Machine struct {
 	attempt  uint64
 	out      int
 	next     int // where fill looks first, so that no partition is always last
-	backoffs    map[crawl.NodeID]*backoff
+	backoffs map[crawl.NodeID]*backoff
 	ask      asking
 	askFrom  int // the partition that the next round of questions begins with
 	lost     int // partitions whose last copies were forgotten

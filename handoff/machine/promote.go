@@ -101,7 +101,7 @@ func (m *Machine) onAskOver(e AskOver) {
 	m.ask.rounds++
 }
 
-// judge decides what becomes of a partition that this node owns and does not
+// decidePromotion decides what becomes of a partition that this node owns and does not
 // hold, by the members' answers. Any doubt leaves it as it is for the next round.
 func (m *Machine) decidePromotion(i crawl.Partition) {
 	p := &m.parts[i]

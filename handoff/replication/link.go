@@ -16,8 +16,8 @@ const (
 	// groupBytes closes a group; a single mutation may be larger.
 	groupBytes = 1 << 20
 	// eagerBytes is sent at once although another group is in flight.
-	eagerBytes = 256 << 10
-	maxInFlight  = 8
+	eagerBytes  = 256 << 10
+	maxInFlight = 8
 )
 
 // StallTimeout is how long a replica may leave mutations unacknowledged before its

@@ -69,7 +69,7 @@ type replica struct {
 	queue    []item
 	bytes    int       // of queue and flying
 	oldest   time.Time // when the oldest unacknowledged mutation came; zero: none waits
-	inFlight   []group
+	inFlight []group
 	based    []*link
 	wanted   []*link
 	failed   []*link

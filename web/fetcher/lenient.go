@@ -49,9 +49,9 @@ type head struct {
 	keep    bool  // the connection may be used again after the payload
 
 	nonconforming bool   // something in it is not as RFC 9112 wants it
-	name     string // of the field that is being read; "": none, or one that is skipped
-	value    []byte // its value so far
-	lengthAt int    // where in archive the first Content-Length line belongs; 0: none
+	name          string // of the field that is being read; "": none, or one that is skipped
+	value         []byte // its value so far
+	lengthAt      int    // where in archive the first Content-Length line belongs; 0: none
 }
 
 // parseHead reads a head: from its first byte to the empty line, or less.

@@ -18,7 +18,9 @@ type leaseCache struct {
 
 type entry struct{ url, lease string }
 
-func newLeaseCache() *leaseCache { return &leaseCache{urls: map[string]*list.Element{}, most: maxCachedLeases} }
+func newLeaseCache() *leaseCache {
+	return &leaseCache{urls: map[string]*list.Element{}, most: maxCachedLeases}
+}
 
 // put notes that url is part of lease, whatever it was part of before.
 func (g *leaseCache) put(url, lease string) {

@@ -86,7 +86,7 @@ type Server struct {
 
 	backend  Backend
 	opts     Options
-	leases    *leaseCache
+	leases   *leaseCache
 	refusals *door.Log
 	failures *door.Failures
 	grpc     *grpc.Server
