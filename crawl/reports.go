@@ -17,7 +17,7 @@ var ErrUnknownNode = errors.New("unknown node")
 type NodeBlock struct {
 	At       time.Time  `json:"at"` // wall time at the sender
 	Boot     Boot       `json:"boot"`
-	View     Epoch      `json:"view"`
+	View     Epoch      `json:"view"`     // in which its partitions are as it says; 0: none yet
 	Document uint64     `json:"document"` // version of the crawl document that it uses
 	Node     NodeStatus `json:"node"`     // the receiver fills in AgeSeconds
 	Counters Counters   `json:"counters"` // sum over the partitions that it holds

@@ -302,7 +302,7 @@ func (d *Driver) step(ctx context.Context, events []machine.Event) error {
 		d.publishOwnership(nil)
 	}
 	d.behind = true
-	if acted || d.status.Load().stale(d.now()) {
+	if s := d.status.Load(); acted || s.View != d.machine.View() || s.stale(d.now()) {
 		d.publish()
 	}
 	return nil

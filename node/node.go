@@ -289,7 +289,11 @@ func (n *Node) heldBits() []byte {
 		return nil
 	}
 	b := make([]byte, (e.partitions+7)/8)
-	for p, s := range e.moves.Status().States {
+	moves := e.moves.Status()
+	if moves.View == 0 {
+		return b // what the disk says of an earlier boot: the first view may take it away
+	}
+	for p, s := range moves.States {
 		if s == handoff.Holding || s == handoff.Freezing {
 			crawl.SetBit(b, p)
 		}

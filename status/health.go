@@ -147,6 +147,9 @@ func unservedReason(s *crawl.Status, p *Picture) (crawl.HealthReason, bool) {
 		return crawl.HealthReason{}, false // between two holders
 	case soon && len(silent) > 0:
 		reason.Message = fmt.Sprintf("%d of %d partitions are not served; they will be taken over if their members stay silent: %s", missing, r.Partitions, strings.Join(silent, ", "))
+	case soon && r.Promoting > 0: // of a node that was removed and is back, or of one that has left
+		reason.Message = fmt.Sprintf("%d of %d partitions are being taken over; their hosts wait until no "+
+			"other node can have the right to fetch them", missing, r.Partitions)
 	case soon:
 		reason.Message = fmt.Sprintf("%d of %d partitions are not served at the moment", missing, r.Partitions)
 		if p.Now.Sub(p.Since) < takeOverPatience {

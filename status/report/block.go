@@ -25,7 +25,7 @@ func (r *Reporter) Block() *crawl.NodeBlock {
 	document := r.Documents.Current().Doc.Version // before the permits, and these
 	inHand, _ := r.Permits.InHand()               // before the pages: so a page that is done in between counts twice
 	m := r.figures()                              // before the pages: so those of a partition that is counted as held are in them
-	b := &crawl.NodeBlock{At: now.UTC(), Boot: self.Boot, View: r.Node.View(), Document: document, Counters: r.Front.Totals(), PermitsInHand: inHand}
+	b := &crawl.NodeBlock{At: now.UTC(), Boot: self.Boot, View: m.View, Document: document, Counters: r.Front.Totals(), PermitsInHand: inHand}
 	pid, up := os.Getpid(), now.Sub(r.Started).Seconds()
 	pages, bytesIn, moved := r.meter.Own()
 	queued := b.Counters.QueuedTotal()
