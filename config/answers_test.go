@@ -57,7 +57,7 @@ func TestBadAnswers(t *testing.T) {
 	} {
 		for _, value := range values {
 			c := Default()
-			if err := fieldNamed(&c, flag).set([]string{value}); err == nil && c.validateAnswers() == nil {
+			if err := fieldNamed(&c, flag).set([]string{value}); err == nil && c.Validate() == nil {
 				t.Errorf("--%s %q is taken", flag, value)
 			}
 			d := Default()

@@ -3,13 +3,66 @@ package config
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"crawlnode/web/scope"
 )
+
+// unbounded is the bound of numbers and durations without a max tag: the sum of two does not
+// overflow.
+const unbounded = 1 << 62
+
+// validateByTags checks each setting alone: against its bounds, and the words of its placeholder.
+func (c *Config) validateByTags() error {
+	var problems []error
+	for _, f := range fieldsOf(c) {
+		problems = append(problems, f.check())
+	}
+	return errors.Join(problems...)
+}
+
+// check checks the setting against its tags.
+func (f field) check() error {
+	if text, ok := f.value.Interface().(string); ok && f.words() != nil {
+		return checkWord(f.name, text, f.words()...)
+	}
+	if f.tag.Get("min") == "" {
+		if f.tag.Get("max") != "" {
+			panic("BUG: --" + f.name + " has a max and no min")
+		}
+		return nil
+	}
+	low, high := f.bound("min"), f.bound("max")
+	switch v := f.value.Interface().(type) {
+	case Size:
+		return checkSize(f.name, v, Size(low), Size(high))
+	case time.Duration:
+		return checkDuration(f.name, v, time.Duration(low), time.Duration(high))
+	}
+	return checkRange(f.name, f.value.Int(), low, high)
+}
+
+// bound reads a bound, which is written as the setting itself is.
+func (f field) bound(tag string) int64 {
+	text, ok := f.tag.Lookup(tag)
+	switch {
+	case ok:
+	case f.value.Type() == reflect.TypeFor[Size]():
+		return math.MaxInt64
+	default:
+		return unbounded
+	}
+	v := reflect.New(f.value.Type()).Elem()
+	if err := parse(v, text); err != nil {
+		panic("BUG: the " + tag + " of --" + f.name + ": " + err.Error())
+	}
+	return v.Int()
+}
 
 // checkWord requires one of a few words.
 func checkWord(flag, value string, words ...string) error {
@@ -46,17 +99,23 @@ func checkPatterns(flag string, patterns []string) error {
 	return errors.Join(problems...)
 }
 
-// checkSize requires a minimum number of bytes.
-func checkSize(flag string, s Size, low Size) error {
-	if s < low {
+// checkSize requires a number of bytes between two bounds, both included.
+func checkSize(flag string, s, low, high Size) error {
+	switch {
+	case s < low:
 		return fmt.Errorf("--%s: %v is too small: give at least %v", flag, s, low)
+	case s > high:
+		return fmt.Errorf("--%s: %v is too large: give at most %v", flag, s, high)
 	}
 	return nil
 }
 
-// checkDuration requires a duration from 0 to high.
-func checkDuration(flag string, d, high time.Duration) error {
+// checkDuration requires a duration from low, which is not below 0, to high.
+func checkDuration(flag string, d, low, high time.Duration) error {
 	switch {
+	case low > 0 && (d < low || d > high):
+		return fmt.Errorf("--%s: %v is not between %v and %v: give a time such as 30s",
+			flag, d, low, high)
 	case d < 0:
 		return fmt.Errorf("--%s: %v is below zero: give a duration such as 30s", flag, d)
 	case d > high:

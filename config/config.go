@@ -39,8 +39,8 @@ type Node struct {
 	// Advertise is an IP address or host name, without port.
 	Advertise string `group:"node" placeholder:"HOST" help:"Address that other nodes use, if it differs from the listening address." live:"start"`
 	// Fetchers bounds the concurrent fetches of this node. When it is not given, it is the number at the start: see package
-	// scheduler/breadth.
-	Fetchers int `group:"node" placeholder:"N" default:"256" help:"Concurrent fetches of this node (not given: more while servers are slow and processors free)." live:"start"`
+	// node/breadth.
+	Fetchers int `group:"node" placeholder:"N" default:"256" help:"Concurrent fetches of this node (not given: more while servers are slow and processors free)." min:"1" max:"100000" live:"start"`
 	// DNS lists servers as ip:port; none: those of the system.
 	DNS []string `name:"dns" group:"node" placeholder:"IP:PORT" help:"Name servers; repeatable (default: the system's)." live:"start"`
 	// DenyNet holds networks that this node never fetches from, whatever the cluster's settings
@@ -51,11 +51,11 @@ type Node struct {
 	// AllowPorts are the ports of web servers that this node may connect to.
 	AllowPorts []PortRange `name:"allow-ports" group:"node" placeholder:"PORT|RANGE|seeds" default:"80,443,8000-9000,seeds" help:"Ports of web servers that this node fetches from; seeds: the ports of the seeds." live:"start"`
 	// Memory is the target for caches and queues, in bytes.
-	Memory Size `group:"node" placeholder:"SIZE" default:"1GiB" help:"Target for caches and queues." live:"start"`
+	Memory Size `group:"node" placeholder:"SIZE" default:"1GiB" help:"Target for caches and queues." min:"64MiB" live:"start"`
 	// ExitWhenDone ends the process when the cluster's crawl has ended.
 	ExitWhenDone bool `name:"exit-when-done" group:"node" help:"Exit when the cluster's crawl has ended." live:"start"`
 	// DrainTimeout bounds the graceful stop after the first signal.
-	DrainTimeout time.Duration `name:"drain-timeout" group:"node" placeholder:"DURATION" default:"25s" help:"Time limit of the graceful stop after the first SIGTERM or SIGINT." live:"start"`
+	DrainTimeout time.Duration `name:"drain-timeout" group:"node" placeholder:"DURATION" default:"25s" help:"Time limit of the graceful stop after the first SIGTERM or SIGINT." min:"0s" max:"1h" live:"start"`
 	// DebugAddr is a loopback host:port that serves profiles. Empty: none.
 	DebugAddr string `name:"debug-addr" group:"node" placeholder:"ADDR" help:"Serve Go's profiles (pprof) at this loopback address (default: off)." live:"start"`
 	LogLevel  string `name:"log-level" group:"node" placeholder:"debug|info|warn|error" default:"info" help:"Minimum level of log messages." live:"SIGHUP"`
@@ -80,7 +80,7 @@ type Cluster struct {
 	AllowRemoteUnsafe bool `name:"allow-remote-unsafe" group:"cluster" help:"Let the API's admins widen --allow-net, ignore robots.txt and change the user agent through this node." live:"start"`
 	// Partitions and Replication apply only to the node that founds a cluster.
 	Partitions  int `group:"cluster" placeholder:"N" default:"1024" help:"Number of slices of the host space; a power of two or a prime, fixed by the founding node." live:"founding" fixed:"is fixed by the founding node for the cluster's life"`
-	Replication int `group:"cluster" placeholder:"N" default:"2" help:"Copies of each partition; fixed by the founding node." live:"founding" fixed:"is fixed by the founding node for the cluster's life"`
+	Replication int `group:"cluster" placeholder:"N" default:"2" help:"Copies of each partition; fixed by the founding node." min:"1" max:"3" live:"founding" fixed:"is fixed by the founding node for the cluster's life"`
 	// Quorum is on or off. off takes over partitions even in a minority; then two nodes may crawl
 	// the same host during a split.
 	Quorum string `group:"cluster" placeholder:"on|off" default:"on" help:"off: take over partitions even in a minority; two nodes may then crawl the same host during a split." live:"start"`
@@ -138,7 +138,7 @@ type Politeness struct {
 type Output struct {
 	// Store is warc or none.
 	Store    string `group:"output" placeholder:"warc|none" default:"warc" help:"warc: archive files under <data-dir>/warc; none: store no pages." live:"cluster" doc:"archive=warc" fixed:"is fixed when a node starts, because it opens its archive then: restart the nodes with the flag"`
-	WARCSize Size   `name:"warc-size" group:"output" placeholder:"SIZE" default:"1GiB" help:"Start a new archive file at this size." live:"start"`
+	WARCSize Size   `name:"warc-size" group:"output" placeholder:"SIZE" default:"1GiB" help:"Start a new archive file at this size." min:"1MiB" live:"start"`
 	// Index is off or on.
 	Index string `group:"output" placeholder:"off|on" default:"off" help:"Index pages while they are crawled, for crawlnode search and /api/v1/search: on, those that are fetched from then on." live:"cluster" doc:"index=on"`
 	// WARCCompression is gzip or zstd.
@@ -161,14 +161,14 @@ type Output struct {
 
 // Limits end or bound the crawl. 0 is no limit, except for MaxBody.
 type Limits struct {
-	MaxDepth        int           `name:"max-depth" group:"limits" placeholder:"N" default:"0" help:"Maximum links followed from a seed; 0: no limit." live:"cluster"`
-	MaxPages        int64         `name:"max-pages" group:"limits" placeholder:"N" default:"0" help:"Maximum pages of the whole cluster, never exceeded; 0: no limit." live:"cluster"`
-	MaxPagesPerHost int64         `name:"max-pages-per-host" group:"limits" placeholder:"N" default:"0" help:"Maximum pages of one host; 0: no limit." live:"cluster"`
-	MaxDuration     time.Duration `name:"max-duration" group:"limits" placeholder:"DURATION" default:"0s" help:"End the crawl after this time; 0: no limit." live:"cluster"`
+	MaxDepth        int           `name:"max-depth" group:"limits" placeholder:"N" default:"0" help:"Maximum links followed from a seed; 0: no limit." min:"0" max:"1073741824" live:"cluster"`
+	MaxPages        int64         `name:"max-pages" group:"limits" placeholder:"N" default:"0" help:"Maximum pages of the whole cluster, never exceeded; 0: no limit." min:"0" live:"cluster"`
+	MaxPagesPerHost int64         `name:"max-pages-per-host" group:"limits" placeholder:"N" default:"0" help:"Maximum pages of one host; 0: no limit." min:"0" live:"cluster"`
+	MaxDuration     time.Duration `name:"max-duration" group:"limits" placeholder:"DURATION" default:"0s" help:"End the crawl after this time; 0: no limit." min:"0s" live:"cluster"`
 	// MaxBody is in bytes after decoding; longer bodies are cut and marked.
-	MaxBody Size `name:"max-body" group:"limits" placeholder:"SIZE" default:"10MiB" help:"Maximum page size; longer pages are cut." live:"cluster"`
+	MaxBody Size `name:"max-body" group:"limits" placeholder:"SIZE" default:"10MiB" help:"Maximum page size; longer pages are cut." min:"1B" max:"1GiB" live:"cluster"`
 	// MaxSuspiciousPerHost bounds the URLs of one host that look like a trap.
-	MaxSuspiciousPerHost int64 `name:"max-suspicious-per-host" group:"limits" placeholder:"N" default:"10000" help:"Maximum URLs of one host that look like a trap, such as the months of a calendar without end; 0: no limit." live:"cluster"`
+	MaxSuspiciousPerHost int64 `name:"max-suspicious-per-host" group:"limits" placeholder:"N" default:"10000" help:"Maximum URLs of one host that look like a trap, such as the months of a calendar without end; 0: no limit." min:"0" live:"cluster"`
 }
 
 // Default returns the settings of a node without flags.

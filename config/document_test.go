@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/retry"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write testdata anew")
@@ -167,5 +168,8 @@ func TestDefaultsOfTheEngine(t *testing.T) {
 		s.HostCookies() != (c.Cookies == crawl.CookiesHost) ||
 		s.Renders() != (c.Render != crawl.RenderOff) || s.Revisits() != (c.Recrawl != crawl.RecrawlOff) {
 		t.Errorf("the engine's defaults are others than those of the flags: %+v", c)
+	}
+	if most := fieldNamed(&c, "retries").bound("max"); most != retry.MaxRetries {
+		t.Errorf("--retries is at most %d, and the engine's bound is %d", most, retry.MaxRetries)
 	}
 }

@@ -81,7 +81,8 @@ func isText(raw json.RawMessage, text string) bool {
 // liveProblems lists the problems of the crawl's settings, by field. reach says that where the crawl may go, or who answers for
 // it, was changed: only then a missing contact is one.
 func (c *Config) liveProblems(reach bool) []crawl.FieldError {
-	err := errors.Join(c.validateScope(), c.validatePoliteness(), c.validateOutputAndLimits(), c.validateRevisits(), c.validateRender(), c.validateAnswers())
+	err := errors.Join(c.validateByTags(), c.validateScope(), c.validatePoliteness(), c.validateOutput(),
+		c.validateRevisits(), c.validateRender(), c.validateAnswers())
 	if err == nil && c.Contact == "" && len(c.AllowNet) == 0 && reach {
 		err = errors.New("--contact: is required to crawl anything outside --allow-net: give a contact for site owners")
 	}

@@ -30,10 +30,7 @@ const maxRecrawl = 10 * 365 * 24 * time.Hour
 // change while the crawl runs.
 func (c *Config) validateRevisits() error {
 	r := &c.Revisits
-	problems := []error{
-		checkWord("recrawl", r.Recrawl, crawl.RecrawlOff, crawl.RecrawlFixed, crawl.RecrawlAdaptive),
-		checkWord("recrawl-changed", r.RecrawlChanged, crawl.RecrawlText, crawl.RecrawlPayload),
-	}
+	var problems []error
 	ordered := true
 	for _, x := range []struct {
 		flag string

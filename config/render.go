@@ -17,27 +17,19 @@ type Rendering struct {
 	// RenderScreenshot also archives a picture.
 	RenderScreenshot bool `name:"render-screenshot" group:"render" help:"Archive a picture (PNG) of each page that is shown; images and fonts are fetched for it." live:"cluster"`
 	// Renderers are pages at one time; 0: one per processor.
-	Renderers int `group:"render" placeholder:"N" default:"0" help:"Pages in this node's browser at one time; 0: one per processor." live:"start"`
+	Renderers int `group:"render" placeholder:"N" default:"0" help:"Pages in this node's browser at one time; 0: one per processor." min:"0" max:"256" live:"start"`
 	// RenderTimeout bounds one page.
 	RenderTimeout time.Duration `name:"render-timeout" group:"render" placeholder:"DURATION" default:"30s" help:"Time limit of one page in the browser; it is then read as it is." live:"start"`
 	// RenderMemory bounds the browser's processes together.
-	RenderMemory Size `name:"render-memory" group:"render" placeholder:"SIZE" default:"1GiB" help:"Memory limit of the browser's processes together; above it they are ended and started again." live:"start"`
+	RenderMemory Size `name:"render-memory" group:"render" placeholder:"SIZE" default:"1GiB" help:"Memory limit of the browser's processes together; above it they are ended and started again." min:"128MiB" live:"start"`
 	// Browser is a path. Empty: the first that is installed.
 	Browser string `group:"render" placeholder:"PATH" help:"The browser (default: chromium-headless-shell, chromium or google-chrome, whichever is installed first in this order)." live:"start"`
 }
 
-const (
-	minRenderMemory = 128 << 20
-	maxRenderers    = 256
-)
-
 // validateRender checks the settings of rendering, all of them whatever the mode is.
 func (c *Config) validateRender() error {
 	problems := []error{
-		checkWord("render", c.Render, crawl.RenderOff, crawl.RenderAuto, crawl.RenderAll),
-		checkRange("renderers", int64(c.Renderers), 0, maxRenderers),
-		checkDuration("render-timeout", c.RenderTimeout, 10*time.Minute),
-		checkSize("render-memory", c.RenderMemory, minRenderMemory),
+		checkDuration("render-timeout", c.RenderTimeout, 0, 10*time.Minute),
 	}
 	if c.RenderTimeout >= 0 && c.RenderTimeout < time.Second {
 		problems = append(problems, errors.New("--render-timeout: a page needs at least 1s"))

@@ -17,27 +17,22 @@ import (
 
 // Bounds of the settings.
 const (
-	maxNameBytes    = 63
-	minPartitions   = 512
-	maxPartitions   = 1 << 16 // crawl.Partition has 16 bits
-	maxReplication  = 3       // the table names an owner and two replicas
-	maxFetchers     = 100_000
-	minMemory       = 64 << 20
-	minWARCSize     = 1 << 20
-	maxBodyBytes    = 1 << 30
-	maxDrainTimeout = time.Hour
+	maxNameBytes  = 63
+	minPartitions = 512
+	maxPartitions = 1 << 16 // crawl.Partition has 16 bits
 )
 
 // Validate reports everything that is wrong with c, one line each, or nil. Each line names the flag
 // and the remedy. The same checks apply to a Config built by a program.
 func (c *Config) Validate() error {
 	return errors.Join(
+		c.validateByTags(),
 		c.validateNode(),
 		c.validateAddresses(),
 		c.validateCluster(),
 		c.validateScope(),
 		c.validatePoliteness(),
-		c.validateOutputAndLimits(),
+		c.validateOutput(),
 		c.validateRevisits(),
 		c.validateRender(),
 		c.validateAnswers(),
@@ -49,12 +44,7 @@ func (c *Config) Validate() error {
 func (c *Config) validateNode() error {
 	return errors.Join(
 		checkName("name", c.Name, true),
-		checkRange("fetchers", int64(c.Fetchers), 1, maxFetchers),
-		checkSize("memory", c.Memory, minMemory),
 		c.validateDNS(),
-		checkDuration("drain-timeout", c.DrainTimeout, maxDrainTimeout),
-		checkWord("log-level", c.LogLevel, "debug", "info", "warn", "error"),
-		checkWord("log-format", c.LogFormat, "auto", "text", "json"),
 	)
 }
 
@@ -111,16 +101,10 @@ func (c *Config) validateCluster() error {
 	return errors.Join(
 		checkName("cluster", c.ClusterName, false),
 		checkPartitions(c.Partitions),
-		checkRange("replication", int64(c.Replication), 1, maxReplication),
-		checkWord("quorum", c.Quorum, "on", "off"),
-		checkWord("proof-of-death", c.ProofOfDeath, "on", "off"),
 	)
 }
 
 func (c *Config) validateScope() error {
-	if err := checkWord("scope", c.Mode, "page", "prefix", "host", "domain", "any"); err != nil {
-		return err
-	}
 	var problems []string
 	for _, list := range []struct {
 		flag string
@@ -156,17 +140,8 @@ func (c *Config) validatePoliteness() error {
 	case *c.IPDelay > maxDelay:
 		add("--ip-delay: %v is too long: give at most %v", *c.IPDelay, maxDelay)
 	}
-	if err := checkWord("robots", c.Robots, "obey", "ignore"); err != nil {
-		add("%v", err)
-	}
 	if c.Robots == "ignore" && len(c.AllowNet) == 0 {
 		add("--robots: ignore is allowed only for hosts inside --allow-net: obey, or name your own network with --allow-net")
-	}
-	if err := checkWord("index", c.Index, "off", "on"); err != nil {
-		add("%v", err)
-	}
-	if err := checkWord("tls-verify", c.TLSVerify, "strict", "record"); err != nil {
-		add("%v", err)
 	}
 	if !printable(c.UserAgent) {
 		add("--user-agent: contains bytes that a header may not have: use plain ASCII")
@@ -183,22 +158,13 @@ func (c *Config) validatePoliteness() error {
 	return joinLines(problems)
 }
 
-func (c *Config) validateOutputAndLimits() error {
+func (c *Config) validateOutput() error {
 	return errors.Join(
-		checkWord("store", c.Store, "warc", "none"),
-		checkWord("warc-compression", c.WARCCompression, "gzip", "zstd"),
-		checkSize("warc-size", c.WARCSize, minWARCSize),
 		c.validateDerive(),
 		c.validateUpload(),
 		c.validateSinks(),
 		c.validateNormalize(),
 		c.validateFocus(),
-		checkRange("max-depth", int64(c.MaxDepth), 0, 1<<30),
-		checkRange("max-pages", c.MaxPages, 0, 1<<62),
-		checkRange("max-pages-per-host", c.MaxPagesPerHost, 0, 1<<62),
-		checkRange("max-suspicious-per-host", c.MaxSuspiciousPerHost, 0, 1<<62),
-		checkDuration("max-duration", c.MaxDuration, 1<<62),
-		checkRange("max-body", int64(c.MaxBody), 1, maxBodyBytes),
 	)
 }
 

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
@@ -20,9 +19,8 @@ type Workers struct {
 const maxLease = 30 * time.Minute
 
 func (w *Workers) validateWorkers() error {
-	var problems []error
 	if w.Lease < time.Second || w.Lease > maxLease {
-		problems = append(problems, fmt.Errorf("--lease: %v must be from 1s to %v", w.Lease, maxLease))
+		return fmt.Errorf("--lease: %v must be from 1s to %v", w.Lease, maxLease)
 	}
-	return errors.Join(append(problems, checkWord("fetch", w.Fetch, "on", "off"))...)
+	return nil
 }
