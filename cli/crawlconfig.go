@@ -66,12 +66,9 @@ func (*crawlConfSetVerb) Help() string {
 	) + `
 
 Everything of the scope, the politeness, the limits, the revisits and rendering, and
-the index, can be changed, at once on all nodes: scope, include, exclude, assets,
-focus, focus-min, priority, max-depth, max-pages, max-pages-per-host,
-max-suspicious-per-host, max-duration, max-body, delay, ip-delay, user-agent, robots-agent, contact, robots, tls-verify,
-allow-net, retries, retry-statuses, timeout, header-timeout, cookies,
-recrawl, recrawl-interval, recrawl-min, recrawl-max, recrawl-share, recrawl-changed,
-render, render-match, render-screenshot, index. The other settings stay as they are.
+the index, can be changed, at once on all nodes:
+` + changeable() + `
+The other settings stay as they are.
 
 A longer delay holds from the next request to each host on, a shorter one at once.
 What a narrower scope
@@ -80,6 +77,24 @@ refused is found again only with the pages that link to it. A crawl that ended
 because of --max-pages or --max-duration goes on when the limit is raised. With
 focus=FILE the topic model is read here and sent to the nodes; what is queued
 keeps its place.`
+}
+
+// changeable lists the settings that can be changed, in the order in which show writes them, in
+// lines of 80 characters.
+func changeable() string {
+	text, line := "", ""
+	for _, s := range config.ReportedSettings() {
+		if !s.Changeable {
+			continue
+		}
+		name := strings.ReplaceAll(s.Name, "_", "-")
+		if len(line)+len(name) > 77 {
+			text, line = text+line+"\n", ""
+		}
+		line += name + ", "
+	}
+	text += line
+	return strings.TrimSuffix(strings.ReplaceAll(text, " \n", "\n"), ", ") + "."
 }
 
 func (v *crawlConfSetVerb) Run(ctx context.Context, env *Env) int {
