@@ -50,7 +50,8 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 		aside.Stdout = env.Stderr
 		env = &aside
 	}
-	flags := config.Config{Node: v.Node, Scope: v.Scope, Politeness: v.Politeness, Output: v.Output, Limits: v.Limits, Rendering: v.Rendering}
+	flags := config.Config{Groups: config.Groups{Node: v.Node, Scope: v.Scope,
+		Politeness: v.Politeness, Output: v.Output, Limits: v.Limits, Rendering: v.Rendering}}
 	flags.ExitWhenDone = true
 	flags.Recrawl = crawl.RecrawlOff // one pass, whatever the environment says
 	flags.Seeds = append(flags.Seeds, v.URLs...)

@@ -170,7 +170,8 @@ func (v *scopeTestVerb) judge(env *Env) int {
 	flags.Seeds, flags.SeedFiles = nil, nil
 	delete(v.Given, "seed")
 	delete(v.Given, "seeds")
-	cfg, err := v.Load(env, config.Config{Scope: flags, Limits: config.Limits{MaxDepth: v.MaxDepth}})
+	cfg, err := v.Load(env, config.Config{Groups: config.Groups{
+		Scope: flags, Limits: config.Limits{MaxDepth: v.MaxDepth}}})
 	if err != nil {
 		return env.Fail(command.ExitUsage, "%v", err)
 	}

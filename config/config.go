@@ -14,6 +14,12 @@ import (
 // then), cluster (the founding node's value applies to all; see Settings), founding
 // (fixed for the life of the cluster).
 type Config struct {
+	Groups `embed:""`
+}
+
+// Groups are the settings without the methods of Config: a parser of command lines that fills them
+// must not call Config.Validate, which judges flags, environment and file together.
+type Groups struct {
 	Node       `embed:""`
 	Cluster    `embed:""`
 	Scope      `embed:""`

@@ -163,7 +163,7 @@ func TestDeriveNone(t *testing.T) {
 	if err := os.WriteFile(file, []byte("derive: [pages]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	in := Input{File: file, Given: map[string]bool{"derive": true}, Flags: Config{Output: Output{Derive: []string{"none"}}}}
+	in := Input{File: file, Given: map[string]bool{"derive": true}, Flags: Config{Groups: Groups{Output: Output{Derive: []string{"none"}}}}}
 	if c, err := Load(in); err != nil || len(c.Derive) > 0 {
 		t.Errorf("derive %v, %v", c.Derive, err)
 	}

@@ -35,21 +35,13 @@ func (l *Layered) Input(env *Env, flags config.Config, forced ...string) config.
 	return config.Input{Flags: flags, Given: given, Env: env.Lookup, File: file}
 }
 
-// AllSettings are the flags of every setting. The groups stand one by one, because
-// a parser of command lines must not call the Validate of a whole config.Config.
+// AllSettings are the flags of every setting.
 type AllSettings struct {
-	Layered    `embed:""`
-	Node       config.Node       `embed:""`
-	Cluster    config.Cluster    `embed:""`
-	Scope      config.Scope      `embed:""`
-	Politeness config.Politeness `embed:""`
-	Output     config.Output     `embed:""`
-	Limits     config.Limits     `embed:""`
-	Revisits   config.Revisits   `embed:""`
-	Rendering  config.Rendering  `embed:""`
+	Layered       `embed:""`
+	config.Groups `embed:""`
 }
 
 // Flags are what the command line says, whether given or not.
 func (s *AllSettings) Flags() config.Config {
-	return config.Config{Node: s.Node, Cluster: s.Cluster, Scope: s.Scope, Politeness: s.Politeness, Output: s.Output, Limits: s.Limits, Revisits: s.Revisits, Rendering: s.Rendering}
+	return config.Config{Groups: s.Groups}
 }
