@@ -162,7 +162,8 @@ func TestLastRound(t *testing.T) {
 				t.Fatal(err)
 			}
 			left, err := filepath.Glob(filepath.Join(u.o.Dir, "warc", "*"))
-			if err != nil || len(left) != tc.left || len(store.tried) != tc.tried || !within(pauses, tc.most) {
+			if err != nil || len(left) != tc.left || len(store.tried) != tc.tried ||
+				!within(pauses, tc.most) {
 				t.Errorf("left %v, %v; tried %v; pauses %v", left, err, store.tried, pauses)
 			}
 			got := ""

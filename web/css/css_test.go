@@ -50,16 +50,18 @@ z")}`: {`x"yz`},
 		`@import "cut\`:                                                                                nil,
 		`/* cut`:                                                                                       nil,
 		`\`:                                                                                            nil,
-		`#url(no){b:ur\l(yes)} c{d:\URL("yes")} \75rl(no)`:                                             {"yes", "yes"},
-		"a{content:\"\\\xF0\";b:url(x)} c{content:\"\\\xE9\"}":                                         {"x"},
-		"a{content:\"\\\xE9\"} b{c:url(\\\xE9)}":                                                       {"\xE9"},
-		"a{b:url(x\\\ny)} c{d:url(yes)}":                                                               {"yes"},
-		"a\x00url(no){b:url(x)}":                                                                       {"x"},
-		`a{b:url("x\")`:                                                                                nil,
-		`a{b:url(x\)`:                                                                                  nil,
-		`@import "x\"`:                                                                                 nil,
-		`@import "x\\"`:                                                                                {`!x\`},
-		"a{b:url(\\0)url(\\D800 x)}":                                                                   {"\uFFFD", "\uFFFDx"},
+
+		`#url(no){b:ur\l(yes)} c{d:\URL("yes")} \75rl(no)`:     {"yes", "yes"},
+		"a{content:\"\\\xF0\";b:url(x)} c{content:\"\\\xE9\"}": {"x"},
+		"a{content:\"\\\xE9\"} b{c:url(\\\xE9)}":               {"\xE9"},
+		"a{b:url(x\\\ny)} c{d:url(yes)}":                       {"yes"},
+		"a\x00url(no){b:url(x)}":                               {"x"},
+		`a{b:url("x\")`:                                        nil,
+		`a{b:url(x\)`:                                          nil,
+		`@import "x\"`:                                         nil,
+		`@import "x\\"`:                                        {`!x\`},
+
+		"a{b:url(\\0)url(\\D800 x)}": {"\uFFFD", "\uFFFDx"},
 	} {
 		var got []string
 		for _, r := range Refs([]byte(sheet)) {

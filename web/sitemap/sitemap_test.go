@@ -143,8 +143,8 @@ func TestKinds(t *testing.T) {
 		{"stray markup", `<urlset>< <url y=z & ><loc>/a</loc></url> <3 & <x y=">"/><url z='<'>` +
 			`<loc>/c?x=1&copy=2&copyx;&#x64;</loc></url></urlset>`, false,
 			[]string{"http://example.org/a", "http://example.org/c?x=1&copy=2&copyx;d"}},
-		{"raw text in HTML", `<rss><item><title/><link>/a</link></item><item><script> <x/> </script><textarea/><plaintext/>` +
-			`<link>/b</link></item></rss>`, false, []string{"http://example.org/a", "http://example.org/b"}},
+		{"raw text in HTML", `<rss><item><title/><link>/a</link></item>` +
+			`<item><script> <x/> </script><textarea/><plaintext/><link>/b</link></item></rss>`, false, []string{"http://example.org/a", "http://example.org/b"}},
 		{"control characters", "<urlset><url><loc>\x01http://example.org/a\x00</loc></url></urlset>", false,
 			[]string{"http://example.org/a"}},
 		{"empty set", `<urlset/>`, false, nil},

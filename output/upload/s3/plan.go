@@ -65,7 +65,7 @@ func Make(files []File, sent func(name string) bool, keep Keep) (p Plan) {
 	return p
 }
 
-// Pauses returns the pauses after failures in a row: of half a second to a second at first, doubling
+// Pauses returns the pauses after failures in a row: half a second to a second at first, doubling
 // to 15 to 30 s. So a store that is back is used within a minute, and not by all nodes at once.
 func Pauses() *backoff.ExponentialBackOff {
 	return &backoff.ExponentialBackOff{
