@@ -37,15 +37,16 @@ type Node struct {
 	Name string `group:"node" placeholder:"NAME" help:"Human name, unique in the cluster (default: the host name)." live:"start"`
 	// DataDir is the directory for everything that the node stores. Empty: see DataDirFor.
 	DataDir string `name:"data-dir" group:"node" placeholder:"DIR" help:"Directory for everything the node stores (default: crawlnode-data/<name>)." live:"start"`
-	// HTTP, Gossip and RPC are host:port. If the port of one is busy, all three move up by ten
-	// until all are free. With port 0 the system chooses.
+	// HTTP, Gossip and RPC are host:port. If the default port of one is busy, those that have their
+	// default port move up by ten until all are free; a given port stays, and is an error when it is
+	// busy. With port 0 the system chooses.
 	HTTP   string `name:"http" group:"node" placeholder:"ADDR" default:"127.0.0.1:27295" help:"Status, API and metrics." live:"start"`
 	Gossip string `group:"node" placeholder:"ADDR" default:"127.0.0.1:27296" help:"Gossip between nodes (TCP and UDP)." live:"start"`
 	RPC    string `name:"rpc" group:"node" placeholder:"ADDR" default:"127.0.0.1:27297" help:"Calls between nodes (gRPC)." live:"start"`
 	// Advertise is an IP address or host name, without port.
 	Advertise string `group:"node" placeholder:"HOST" help:"Address that other nodes use, if it differs from the listening address." live:"start"`
 	// Fetchers bounds the concurrent fetches of this node. When it is not given, it is the number at the start: see package
-	// node/breadth.
+	// scheduler/breadth.
 	Fetchers int `group:"node" placeholder:"N" default:"256" help:"Concurrent fetches of this node (not given: more while servers are slow and processors free)." min:"1" max:"100000" live:"start"`
 	// DNS lists servers as ip:port; none: those of the system.
 	DNS []string `name:"dns" group:"node" placeholder:"IP:PORT" help:"Name servers; repeatable (default: the system's)." live:"start"`

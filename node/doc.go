@@ -120,7 +120,7 @@
 //
 //	due pages                on disk, by time; as many are queued as are fetched in 2 s, 1,024; always
 //	frontier requests        the waiting callers; they block; durable when answered
-//	queues of the dispatcher see package dispatch; callers block; always in the frontier
+//	queues of the dispatcher see package scheduler; callers block; always in the frontier
 //	hosts in memory          20,000; others wait in the wake index; always in the frontier
 //	hosts over their share   hosts in memory, until a visit of their domain is completed; always
 //	items of a host          64; no more are loaded; always in the frontier

@@ -1,7 +1,7 @@
 // Package render renders pages of the crawl in a browser: it decides which pages, and when, and
 // fetches their sub-resources.
 //
-//	pipeline ─ Reserve ─ fetch ─ Decide ─ Render ─► web/render ─► Chromium (no network)
+//	pipeline ─ Reserve ─ fetch ─ Decide ─ Render ─► render/browser ─► Chromium (no network)
 //	                                                  │ a script, a style sheet, data
 //	                                                  ▼
 //	                                                asker: scope, kind ─► Parts: cache by URL

@@ -324,7 +324,7 @@ func TestRankCosts(t *testing.T) {
 	appendResults(t, "exact PageRank from files", out)
 }
 
-// writeLinks writes a list of links as package derived does.
+// writeLinks writes a list of links as package lists does.
 func writeLinks(t *testing.T, g *Graph, path string) {
 	t.Helper()
 	f, err := os.Create(path)

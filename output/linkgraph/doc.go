@@ -1,5 +1,5 @@
 // Package linkgraph builds a link graph from the output of crawls: from the lists of links,
-// pages and hosts of package derived, and from WARC files.
+// pages and hosts of package lists, and from WARC files.
 //
 //	Builder  ── Read(file) ──┐
 //	                         ├─ names: one number for each URL or host, from 0

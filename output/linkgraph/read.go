@@ -178,7 +178,7 @@ func hyperlink(tag string) bool {
 	return false
 }
 
-// The pieces of a line as package derived writes it. In a text every quotation mark has a
+// The pieces of a line as package lists writes it. In a text every quotation mark has a
 // backslash before it, so none of them can occur there.
 var (
 	sourceField   = []byte(`{"source":"`)
@@ -188,7 +188,7 @@ var (
 	countField    = []byte(`"links":`)
 )
 
-// ownLink reads a line of links as package derived writes most of them: it takes a tenth of the
+// ownLink reads a line of links as package lists writes most of them: it takes a tenth of the
 // time of a JSON parser.
 func ownLink(text []byte) (l line, ok bool) {
 	rest, ok := bytes.CutPrefix(text, sourceField)
