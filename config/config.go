@@ -12,7 +12,13 @@ import (
 //
 // The tag live says when a setting takes effect: start (of this node), SIGHUP (also
 // then), cluster (the founding node's value applies to all; see Settings), founding
-// (fixed for the life of the cluster).
+// (fixed for the life of the cluster). Settings with cluster or founding that have a field in
+// crawl.Settings can be changed while the crawl runs, unless the tag fixed says why not.
+//
+// The tags min and max bound a number, a size or a time; without max there is no bound that matters.
+// A placeholder of lower-case words with | between them lists the words that are allowed. The tags
+// doc, empty and together are explained in document.go. With report:"days" the API writes a time
+// as 7d.
 type Config struct {
 	Groups `embed:""`
 }

@@ -8,10 +8,11 @@
 //	file         data-dir: DIR             YAML, strict: an unknown key is an error
 //	default      the struct tag of Config
 //
-// The struct tags of Config are the only list of the settings: their names,
-// defaults, help texts and groups are read from there by this package and by
-// the command line alike. The tags follow the conventions of
-// github.com/alecthomas/kong, which this package does not import.
+// The fields of Config with their struct tags define the settings, and there is no other list of
+// them: name, group, default and help, the bounds, when a setting counts and whether it can be
+// changed while the crawl runs. The command line, the checks, the crawl document (document.go) and
+// the API's document (report.go) are derived from them. The tags name, group, placeholder, default,
+// help and sep are those of github.com/alecthomas/kong, which this package does not import.
 //
 // Load reports all errors at once. Each names the flag, the problem and the remedy. A Config that
 // Load or Validate accepted is immutable from then on and may be shared.

@@ -60,6 +60,18 @@ func Changeable() []string {
 	return names
 }
 
+// NodeSettings lists the flags of a group that are settings of one node, in the order of
+// declaration.
+func NodeSettings(group string) []string {
+	var names []string
+	for _, f := range fieldsOf(&Config{}) {
+		if f.tag.Get("group") == group && !f.ofCrawl() {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
 // EnvName is the environment variable of a flag.
 func EnvName(flag string) string {
 	return "CRAWLNODE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))

@@ -35,9 +35,6 @@ type Flags struct {
 	Founding func() (partitions, replication int, ok bool)
 }
 
-// browserFlags are those of a node's browser.
-var browserFlags = []string{"renderers", "render-timeout", "render-memory", "browser"}
-
 // Warn tells, in one line, which of the flags count for nothing. In another it names those of the browser while the crawl
 // shows no page to one: they may wait for a change of that.
 func (f *Flags) Warn(log *slog.Logger) {
@@ -69,8 +66,9 @@ func (f *Flags) idle() []string {
 		return nil
 	}
 	var idle []string
+	ofBrowser := config.NodeSettings("render")
 	for _, name := range f.Given {
-		if slices.Contains(browserFlags, name) {
+		if slices.Contains(ofBrowser, name) {
 			idle = append(idle, "--"+name)
 		}
 	}
