@@ -101,7 +101,7 @@ func ownHost(host string, hosts []string) bool {
 	return host != "" && !strings.Contains(host, ".") || slices.Contains(hosts, host)
 }
 
-// checkAsker identifies the caller, stores it in the request's context, and refuses it if it lacks
+// checkCaller identifies the caller, stores it in the request's context, and refuses it if it lacks
 // the role. Without a key no secret is needed, and every caller may do everything.
 func checkCaller(next http.Handler, role crawl.Role, o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -41,7 +41,7 @@ type session struct {
 	// isOver, when set, says before the seeds are handed in that there is nothing left to
 	// do, and tells people so.
 	isOver func(context.Context) bool
-	// forgive is node.Options.Forgive, and the same for seeds that have failed.
+	// resetFailures is node.Options.ResetFailures, and the same for seeds that have failed.
 	resetFailures bool
 	// bare is node.Options.Bare.
 	bare bool

@@ -31,9 +31,9 @@ func ParseRole(word string) (Role, error) {
 	return RoleNobody, fmt.Errorf("a role must be read, operate or admin, not %.40q", word)
 }
 
-// Asker is the caller of an API request.
+// Caller is the caller of an API request.
 type Caller struct {
-	// ID is that of the token, KeyAsker for the key's own, or "" where none is needed.
+	// ID is that of the token, KeyCaller for the key's own, or "" where none is needed.
 	ID   string
 	Role Role
 	From string // IP address
@@ -42,17 +42,17 @@ type Caller struct {
 	Remote bool
 }
 
-// KeyAsker is the id of a caller with the cluster's key itself.
+// KeyCaller is the id of a caller with the cluster's key itself.
 const KeyCaller = "cluster-key"
 
 type callerKey struct{}
 
-// WithAsker stores the caller in ctx.
+// WithCaller stores the caller in ctx.
 func WithCaller(ctx context.Context, a Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, a)
 }
 
-// AskerOf is the caller stored in ctx. Without one it is the node's own program, which may do
+// CallerOf is the caller stored in ctx. Without one it is the node's own program, which may do
 // everything.
 func CallerOf(ctx context.Context) Caller {
 	if a, ok := ctx.Value(callerKey{}).(Caller); ok {

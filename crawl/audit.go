@@ -10,7 +10,7 @@ import (
 type AuditEntry struct {
 	At     time.Time `json:"at"`
 	Node   string    `json:"node"`   // name of the node that got the request
-	Token  string    `json:"token"`  // id of the token; KeyAsker for the key's own, "" when none was needed
+	Token  string    `json:"token"`  // id of the token; KeyCaller for the key's own, "" when none was needed
 	Role   string    `json:"role"`   // of the caller
 	From   string    `json:"from"`   // IP address
 	What   string    `json:"what"`   // method and path

@@ -40,11 +40,11 @@ type (
 	DueCursor = due.Cursor
 	// Unplanned is a done page that is not planned.
 	Unplanned = due.Unplanned
-	// Judge plans the visits of pages.
+	// Planner plans the visits of known pages.
 	Planner = due.Planner
-	// Page is what a Judge is told of a page.
+	// Page is what a Planner is told of a page.
 	Page = due.Page
-	// Plan is what a Judge decides.
+	// Plan is what a Planner decides.
 	Plan = due.Plan
 	// Estimate is what the sums of pages count a planned page with.
 	Estimate = due.Estimate

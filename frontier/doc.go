@@ -74,9 +74,9 @@
 //
 // While the crawl revisits pages, a done page has a plan (plan.go): its record has the statistics
 // of its visits, and the table of due pages has one entry for it, ordered by time. MoveDue moves a
-// page that is due into its host's queue, where it is like any other URL. Complete asks the Judge
+// page that is due into its host's queue, where it is like any other URL. Complete asks the Planner
 // for the next plan within the same write. So a page is always either in the table or in a queue. A
-// revisit that fails for good leaves the page's record as it was. Without a Judge, or while it is
+// revisit that fails for good leaves the page's record as it was. Without a Planner, or while it is
 // off, nothing of this is written.
 //
 // # Partitions

@@ -14,7 +14,7 @@ import (
 	"crawlnode/frontier/reader"
 )
 
-// UseJudge sets the judge of visits. Call it before Run; without it no page is planned.
+// SetPlanner sets the planner of visits. Call it before Run; without it no page is planned.
 func (f *Frontier) SetPlanner(j Planner) { f.planner = j }
 
 // DueHead returns the earliest due time of a held partition, also one that has come; ok is false when
@@ -115,8 +115,8 @@ func (f *Frontier) EachPlanned(p crawl.Partition, visit func(Estimate) bool) err
 // that one's place in the wake index, which is replaced.
 const duePiece = 250
 
-// errNoJudge says that nobody can plan pages.
-var errNoPlanner = errors.New("BUG: due pages without a judge")
+// errNoPlanner says that nobody can plan pages.
+var errNoPlanner = errors.New("BUG: due pages without a planner")
 
 // MoveDue puts planned pages into the queues of their hosts, in band 0, and counts them. It is cut into
 // several atomic pieces. A page that was moved, planned anew or completed since it was read is left alone, and
@@ -127,7 +127,7 @@ func (f *Frontier) MoveDue(ctx context.Context, pages []Due) (moved int, err err
 	return inPieces(ctx, f, pages, "moving due pages", tenureOf, part.moveDue)
 }
 
-// Replan has the judge plan pages anew, and counts these. One whose visit has come by the new plan is due now: whoever
+// Replan has the planner plan pages anew, and counts these. One whose visit has come by the new plan is due now: whoever
 // pays for visits moves it. As to repeats and errors it is as MoveDue.
 func (f *Frontier) Replan(ctx context.Context, pages []Due) (planned int, err error) {
 	return inPieces(ctx, f, pages, "planning due pages", tenureOf, part.replan)

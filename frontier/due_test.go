@@ -34,7 +34,7 @@ type testJudge struct {
 	times []time.Time
 }
 
-// next is the judge of the next process.
+// next is the planner of the next process.
 func (j *testJudge) next() *testJudge { return &testJudge{wait: j.wait, conditional: j.conditional} }
 
 func (j *testJudge) On() bool { return !j.off.Load() }
@@ -107,7 +107,7 @@ func (j *testJudge) Replanned(_ crawl.Partition, before, after *Estimate, at tim
 	}
 }
 
-// startJudged starts a frontier with a judge that holds partitions 0 to n-1 in epoch 1.
+// startJudged starts a frontier with a planner that holds partitions 0 to n-1 in epoch 1.
 func startJudged(t testing.TB, kv storage.KV, n int, j Planner, o commit.Options) *running {
 	t.Helper()
 	r := startWith(t, kv, o, j)
@@ -649,7 +649,7 @@ func TestDueOrder(t *testing.T) {
 	r.check()
 }
 
-// TestElapsedIsOfTheTimeline: between two visits the judge is told what has passed on the partition's timeline,
+// TestElapsedIsOfTheTimeline: between two visits the planner is told what has passed on the partition's timeline,
 // which a restart without a clock stops, and no wall clock moves.
 func TestElapsedIsOfTheTimeline(t *testing.T) {
 	t.Parallel()

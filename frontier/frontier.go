@@ -27,7 +27,7 @@ type Frontier struct {
 	*texts.Reader      // documents for the index
 	w                  *commit.Writer
 	o                  commit.Options
-	// judge plans the next visits of pages; nil: none are planned.
+	// planner plans the next visits of pages; nil: none are planned.
 	planner  Planner
 	dueHeads due.Heads
 

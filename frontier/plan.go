@@ -18,7 +18,7 @@ import (
 // planned reports whether its site counts a page: it is planned, or was when it was queued.
 func planned(rec *crawl.Record) bool { return rec.Visits != "" && !rec.CheckAt.IsZero() }
 
-// judge has the end of a visit judged, and plans the next one. rec is the record as it would be
+// planVisit asks the planner for the next visit, at the end of one. rec is the record as it would be
 // without a plan; old is what there was before, empty on a first visit. The verdict is nil when
 // nobody has judged.
 func (pg part) planVisit(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Record,
@@ -80,7 +80,7 @@ func (pg part) visitTime(o *crawl.Outcome) time.Time {
 	return now
 }
 
-// page is what the judge is told. known has its times on the partition's timeline.
+// page is what the planner is told. known has its times on the partition's timeline.
 func (pg part) page(host crawl.Host, fp layout.Fingerprint, known *crawl.Record, at time.Time) Page {
 	e := pg.Host(host)
 	p := Page{

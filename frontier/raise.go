@@ -25,7 +25,7 @@ func (pg part) score(o *order.Policy, t *crawl.Target, e *commit.Host, q *layout
 	}
 }
 
-// placeOf reads the queue entry of an item, with the item's URL and its place: that of the item, or one to which
+// slotOf reads the queue entry of an item, with the item's URL and its place: that of the item, or one to which
 // it was moved from there.
 func (pg part) slotOf(host crawl.Host, it *crawl.Item) (layout.QueueEntry, bool) {
 	q, ok := pg.queueEntry(host, it.Band, it.Seq)

@@ -24,7 +24,7 @@ func (f *Frontier) Unplanned(p crawl.Partition, after DueCursor, n int) (pages [
 	return pages, next, done, err
 }
 
-// PlanFirst has the judge plan done pages that have no plan, and counts those that have one now. As to
+// PlanFirst has the planner plan done pages that have no plan, and counts those that have one now. As to
 // repeats and errors it is as MoveDue.
 func (f *Frontier) PlanFirst(ctx context.Context, pages []Unplanned) (count int, err error) {
 	return inPieces(ctx, f, pages, "planning done pages", func(u *Unplanned) (crawl.Partition, crawl.Epoch) { return u.Partition, u.Epoch }, part.planFirst)

@@ -18,7 +18,7 @@
 // Credits are sent only when the in-sync replicas of their partition have them: otherwise a
 // promoted replica could give their numbers to other credits. The target acknowledges them when its
 // in-sync replicas have them, and only then they are deleted. Repeats are recognised by their
-// number (cash.Keeper.ApplyCredits). Entries from one partition to another are sent in order, and
+// number (cash.Accounts.ApplyCredits). Entries from one partition to another are sent in order, and
 // none while an earlier one is not acknowledged. In a cluster of one node there is no outbox: a
 // fold writes into the log of the target.
 //

@@ -74,7 +74,7 @@ type Options struct {
 	// alone. It is called, before Ready, with what has changed in the words of the command
 	// line. Run ends with ErrUsage when one was given that cannot change.
 	Adopt func(changed []string)
-	// Forgive lets hosts that could not be reached before this start be tried at once. Waits that a server asked for stay.
+	// ResetFailures lets hosts that could not be reached before this start be tried at once. Waits that a server asked for stay.
 	ResetFailures bool
 	// FollowFetchers lets the number of fetchers follow what the node sees: --fetchers was not given.
 	FollowFetchers bool

@@ -9,10 +9,10 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// trapWatch tells the pages of this node's hosts to the watch, and what it finds to people.
+// trapWatch passes the pages of this node's hosts to the detector, and reports what it finds.
 type trapWatch struct{ node *Node }
 
-// Page takes a page that was fetched.
+// Observe takes a page that was fetched.
 func (w trapWatch) Observe(p *traps.Page) {
 	n := w.node
 	t := n.traps.Observe(time.Now(), p)
@@ -25,7 +25,7 @@ func (w trapWatch) Observe(p *traps.Page) {
 		"pages", t.Pages, "example", t.Example)
 }
 
-// Holds reports whether a URL is one of a trap's.
+// Contains reports whether a URL belongs to a known trap.
 func (w trapWatch) Contains(u urlnorm.URL) bool { return w.node.traps.Contains(u) }
 
 // foundTraps are the traps that the crawl does not exclude, those with the most pages first.

@@ -76,7 +76,7 @@ func (f *linkCollector) hiddenParts(body []byte, doc *htmlparse.Document) {
 	}
 }
 
-// judgeItem judges a queued URL by the rules as they are now. Which page an asset is part of is not
+// decideItem decides about a queued URL by the rules as they are now. Which page an asset is part of is not
 // known any more: with AssetsSameHost it must be on a host with pages in scope.
 func decideItem(item *crawl.Item, rules *Rules) scope.Verdict {
 	t := crawl.Target{Depth: item.Depth, Via: item.Via}

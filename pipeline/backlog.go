@@ -37,7 +37,7 @@ const (
 // long does not get a thousand times as much of the parser. When the last page of a domain was
 // heavy, its waiting pages hold no fetch back: they are the last in line, and their number is
 // bounded by the domain's share of the fetchers. While one of them is parsed, there is one more
-// place for pages that are not heavy.
+// slot for pages that are not heavy.
 type backlog struct {
 	mu    sync.Mutex // guards the rest
 	below *sync.Cond // a worker may begin
@@ -47,8 +47,8 @@ type backlog struct {
 	domains map[string]*reading // domains with pages here
 	parsers int                 // free places
 	heavy   int                 // places taken by heavy pages
-	extra   bool                // the extra place beside heavy pages is taken
-	waiting int                 // pages that wait for a place
+	extra   bool                // the extra slot beside heavy pages is taken
+	waiting int                 // pages that wait for a slot
 	arrived uint64
 	now     time.Duration // reading.had of the domain served last, when its page began
 
@@ -67,13 +67,13 @@ type reading struct {
 	line  []parseWaiter
 }
 
-// turn is a page that waits for the parser.
+// parseWaiter is a page that waits for the parser.
 type parseWaiter struct {
 	arrived uint64
-	come    chan parseSlot // receives its place
+	come    chan parseSlot // receives its slot
 }
 
-// place is a place at the parser.
+// parseSlot is the right to use a parser.
 type parseSlot struct{ heavy, extra bool }
 
 func newBacklog(most, parsers int) *backlog {
@@ -171,7 +171,7 @@ func (b *backlog) parse(domain string) parseSlot {
 	return <-t.come
 }
 
-// roomFor reports whether there is a place for a page of d.
+// roomFor reports whether there is a slot for a page of d.
 func (b *backlog) roomFor(d *reading) bool {
 	return b.parsers > 0 || !b.extra && b.heavy > 0 && !d.heavy
 }
@@ -222,7 +222,7 @@ func (b *backlog) parsed(domain string, p parseSlot, now time.Time, took time.Du
 }
 
 // next is the domain whose page is parsed next: the one with the least parser time; among equals,
-// the one whose page came first. It is nil when no page waits or no place is free for it.
+// the one whose page came first. It is nil when no page waits or no slot is free for it.
 func (b *backlog) next() (best *reading) {
 	for _, d := range b.domains {
 		if len(d.line) > 0 && b.roomFor(d) && (best == nil || d.had < best.had || d.had == best.had && d.line[0].arrived < best.line[0].arrived) {

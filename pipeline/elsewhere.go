@@ -24,14 +24,14 @@ type Elsewhere interface {
 }
 
 const (
-	// trailLife bounds the time that other hosts may take, for all redirects together. It covers
+	// robotsChainLife bounds the time that other hosts may take, for all redirects together. It covers
 	// the longest Crawl-delay and the slowest fetch.
 	robotsChainLife = 3 * time.Minute
-	// maxTrails bounds how many robots.txt files are being followed at once.
+	// maxRobotsChains bounds how many robots.txt files are being followed at once.
 	maxRobotsChains = 4096
 )
 
-// trail is how far the redirects of one origin's robots.txt have been followed.
+// robotsChain is how far the redirects of one origin's robots.txt have been followed.
 type robotsChain struct {
 	next  urlnorm.URL // URL to fetch next
 	hop   int         // number of redirects up to next
@@ -39,7 +39,7 @@ type robotsChain struct {
 	until time.Time   // expiry
 }
 
-// trails keeps the trails between the visits of their hosts. A trail that is lost, with the node or
+// robotsChains keeps the chains between the visits of their hosts. A chain that is lost, with the node or
 // its partition, starts again from the host's own robots.txt.
 type robotsChains struct {
 	mu       sync.Mutex // guards byOrigin
@@ -50,10 +50,10 @@ func (t *robotsChains) get(origin string, now time.Time) (robotsChain, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	tr, ok := t.byOrigin[origin]
-	return tr, ok && now.Before(tr.until) // an expired one is left from an earlier chase
+	return tr, ok && now.Before(tr.until) // an expired one is left from an earlier attempt
 }
 
-// put keeps a trail. When there are too many, expired ones are dropped, or else any one.
+// put keeps a chain. When there are too many, expired ones are dropped, or else any one.
 func (t *robotsChains) put(origin string, tr robotsChain, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -127,7 +127,7 @@ func TestRobotsThereAndBack(t *testing.T) {
 	})
 }
 
-// TestRobotsElsewhereTakesTooLong: the chase is given up, and starts again from the host's own
+// TestRobotsElsewhereTakesTooLong: the chain is given up, and starts again from the host's own
 // file.
 func TestRobotsElsewhereTakesTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

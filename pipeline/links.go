@@ -116,7 +116,7 @@ func kindOf(resp *fetcher.Response) mediaKind {
 	return otherMedia
 }
 
-// finds collects the links of one answer into its outcome.
+// linkCollector collects the links of one answer into its outcome.
 type linkCollector struct {
 	v     crawl.Visit
 	rules *Rules
@@ -298,7 +298,7 @@ func OpensScope(via crawl.Via, depth int) bool {
 	return via.Named() || via == crawl.ViaRedirect && depth == 0
 }
 
-// JudgedDepth is the depth that the scope rules bound. It is 0 for a sitemap file: the depth of
+// ScopeDepth is the depth that the scope rules bound. It is 0 for a sitemap file: the depth of
 // such a file counts nested indexes.
 func ScopeDepth(t *crawl.Target) int {
 	if t.Via == crawl.ViaSitemapFile {

@@ -165,17 +165,17 @@ type Options struct {
 	Renderer Renderer
 	// NoFingerprints skips the SimHash of texts when only the archive would use it.
 	NoFingerprints bool
-	// Traps notices series of pages without an end. Nil: nothing does.
+	// Traps detects endless series of pages. Nil: nothing does.
 	Traps Traps
 	// Log reports pages that made a parser panic. Nil: no reports.
 	Log *slog.Logger
 }
 
-// Traps notices series of pages without an end (package web/traps).
+// Traps detects endless series of pages (package web/traps).
 type Traps interface {
-	// Page takes a page that was fetched for the first time.
+	// Observe takes a page that was fetched for the first time.
 	Observe(p *traps.Page)
-	// Holds reports whether a URL is one of a trap that was noticed. Links to it wait behind all
+	// Contains reports whether a URL belongs to a known trap. Links to it wait behind all
 	// others, and count against the host's budget of URLs that look like a trap.
 	Contains(u urlnorm.URL) bool
 }

@@ -20,16 +20,16 @@ import (
 
 // This file is the way of a page through a browser, between its fetch and its links. The worker that has fetched the
 // page goes on with other hosts: the page has a goroutine of its own until it is completed, and those are as many as
-// the Renderer gives places.
+// the Renderer has slots.
 
 // Renderer shows pages to a browser. Its methods are called by many goroutines at once.
 type Renderer interface {
-	// Reserve takes a place for the page of v, which is not fetched yet. wait > 0: there is none, the page is not fetched, and its
-	// host gets no visit of a page for so long. A nil place without a wait: it is not known that the page needs one.
+	// Reserve takes a slot for the page of v, which is not fetched yet. wait > 0: there is none, the page is not fetched, and its
+	// host gets no visit of a page for so long. A nil slot without a wait: it is not known that the page needs one.
 	Reserve(v *crawl.Visit, s *crawl.Settings) (p RenderSlot, wait time.Duration)
 	// Decide says whether a page is shown to a browser. doc is nil at first; known is false when the page has to be parsed before.
 	Decide(p *Showing, doc *htmlparse.Document, s *crawl.Settings) (d crawl.Rendering, known bool)
-	// Late takes a place for a page that was fetched without one. Nil: there is none; the page stays queued, and Reserve asks
+	// Late takes a slot for a page that was fetched without one. Nil: there is none; the page stays queued, and Reserve asks
 	// its host to wait.
 	Late(v *crawl.Visit) RenderSlot
 	// Render shows a page. It returns soon after ctx is done, and otherwise within the limits of the browser.
@@ -40,7 +40,7 @@ type Renderer interface {
 // stays queued, and is shown there.
 var ErrMoved = errors.New("its host moves to another node")
 
-// Place is the right to one page at the browsers or in line for them.
+// RenderSlot is the right to have one page in a browser or waiting for one.
 type RenderSlot interface{ Release() }
 
 // Showing is a page that was fetched.
@@ -67,11 +67,11 @@ const (
 	shownType = "text/html; charset=utf-8"
 	// maxPartBytes bounds what a page may ask for.
 	maxPartBytes = 16 << 20
-	// noPlaceReason is why a page waits without being fetched, or fetched for nothing.
+	// noSlotReason is why a page waits without being fetched, or fetched for nothing.
 	noSlotReason = "too many pages wait for the browser"
 )
 
-// reserve takes a place for the page of v, if it may need one.
+// reserve takes a slot for the page of v, if it may need one.
 func (w *worker) reserve(v *crawl.Visit, rules *Rules) (RenderSlot, time.Duration) {
 	if w.p.o.Renderer == nil || !rules.Settings.Renders() || v.Item.Via == crawl.ViaSitemapFile {
 		return nil, 0
@@ -79,7 +79,7 @@ func (w *worker) reserve(v *crawl.Visit, rules *Rules) (RenderSlot, time.Duratio
 	return w.p.o.Renderer.Reserve(v, &rules.Settings)
 }
 
-// noPlace ends a visit before its request: too many pages wait for the browsers.
+// noSlot ends a visit before its request: too many pages wait for the browsers.
 func (w *worker) noSlot(ctx context.Context, v crawl.Visit, wait time.Duration) error {
 	return w.finish(ctx, v, crawl.Response{Kind: crawl.Aborted, HoldPages: wait}, crawl.Outcome{Kind: crawl.Aborted, Reason: noSlotReason, FetchedAt: time.Now()})
 }
@@ -108,7 +108,7 @@ func (f *fetched) leave() {
 	leave(f.place)
 }
 
-// leave returns a place, if there is one.
+// leave releases the slot, if there is one.
 func leave(p RenderSlot) {
 	if p != nil {
 		p.Release()

@@ -21,7 +21,7 @@ type browser struct {
 	mu     sync.Mutex
 	places int           // free ones
 	wait   time.Duration // of Reserve, when there are none
-	ahead  bool          // Reserve takes a place
+	ahead  bool          // Reserve takes a slot
 	parse  bool          // Decide needs the parsed page
 	no     bool          // Decide says no
 	err    error         // of Render
@@ -158,7 +158,7 @@ func TestNotShown(t *testing.T) {
 	}
 }
 
-// TestNoPlace: a page without a place at the browser stays queued, if possible without a request.
+// TestNoPlace: a page without a slot stays queued, if possible without a request.
 func TestNoPlace(t *testing.T) {
 	t.Parallel()
 	b := showing(t, &browser{ahead: true, wait: 3 * time.Second})

@@ -32,7 +32,7 @@ const (
 	maxHopPause = 2 * time.Second
 )
 
-// chase is a visit spent on a robots.txt: how far it has come, and what the host's own answers
+// robotsVisit is a visit spent on a robots.txt: how far it has come, and what the host's own answers
 // showed.
 type robotsVisit struct {
 	w      *worker

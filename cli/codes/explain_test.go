@@ -35,7 +35,7 @@ var constants = map[string]codes.Kind{
 	"EventInfo": codes.Weight, "EventWarn": codes.Weight, "EventError": codes.Weight,
 
 	"Sort": "", "Action": "", "Assets": "", "Cookies": "", "Recrawl": "", "Render": "", "Default": "",
-	"StatusAPIVersion": "", "KeyAsker": "", "RobotsIgnored": "", "TopicPrefix": "", "TriedInItsPlace": "",
+	"StatusAPIVersion": "", "KeyCaller": "", "RobotsIgnored": "", "TopicPrefix": "", "TriedInItsPlace": "",
 	"RemovedByHand": "",
 }
 

@@ -28,7 +28,7 @@ func CiteOf(l *crawl.Routed) opic.Target {
 	return opic.Target{Partition: l.Partition, URL: layout.NumberOf(l.Target.URL)}
 }
 
-// Keeper keeps the cash of the partitions of one writer. Its methods may be called from many
+// Accounts has the cash of the partitions of one writer. Its methods may be called from many
 // goroutines.
 type Accounts struct {
 	w        *commit.Writer
@@ -37,7 +37,7 @@ type Accounts struct {
 	order    atomic.Pointer[order.Policy]
 }
 
-// NewKeeper makes a Keeper.
+// NewAccounts makes the Accounts of a writer.
 func NewAccounts(w *commit.Writer) *Accounts { return &Accounts{w: w, Limits: DefaultLimits} }
 
 // SetOrder has queued URLs ordered by their scores from now on; nil: as their finders ask. What is queued stays where

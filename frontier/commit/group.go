@@ -278,7 +278,7 @@ func (pg *Part) Block(h crawl.Host, until time.Time) error {
 	return nil
 }
 
-// QueuedNews notes that a host got a URL.
+// NoteQueued notes that a URL of the host was queued, for Options.OnQueued.
 func (pg *Part) NoteQueued(h crawl.Host, band crawl.Band) {
 	if pg.queued == nil {
 		pg.queued = map[crawl.Host]crawl.Band{}

@@ -43,8 +43,8 @@ func (p *Partition) deliver(m crawl.Mutation) {
 	p.Sinks = slices.DeleteFunc(p.Sinks, func(sink Sink) bool { return !sink(p.Partition, m) })
 }
 
-// Bury puts a generation on the list of those to be deleted, and drops what
-// the writer has of it in memory.
+// MarkDead puts a generation on the list of those to be deleted, and drops the writer's in-memory
+// state of it.
 func (g *Group) MarkDead(pg *Part, gen layout.Generation) {
 	g.Put(layout.DeadKey(gen), []byte{layout.FormatVersion})
 	bytes := pg.State.Bytes()

@@ -1,7 +1,7 @@
 // Package due finds the pages whose next visit is due, in a snapshot of the frontier's store. It
-// also declares Judge, which plans these visits for the frontier.
+// also declares Planner, which plans these visits for the frontier.
 //
-//	judge.go  Judge: what the frontier asks it, and its answers
+//	judge.go  Planner: what the frontier asks it, and its answers
 //	read.go   reads the table of due pages, and the done pages that are not in it
 //	count.go  the counters of revisits
 //	heads.go  the first entry of that table, without iterating over deleted entries

@@ -8,7 +8,7 @@ import (
 	"crawlnode/recrawl/visits"
 )
 
-// Judge decides what a visit of a page means for the next ones (package recrawl/judge). The writer calls
+// Planner plans the next visit of a page after each visit (package recrawl/judge). The writer calls
 // it within a write, with what the store has at that moment: so visits of one host that end at the
 // same time cannot lose each other's part of the site's sums. It must be quick and must not call the
 // frontier. The same arguments may come again, when a write had to wait for space on the disk.

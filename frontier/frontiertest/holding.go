@@ -16,7 +16,7 @@ func Holding(t testing.TB, epoch crawl.Epoch, ps ...crawl.Partition) *frontier.F
 	return WithPlanner(t, nil, epoch, ps...)
 }
 
-// Judged is Holding with a judge of visits; nil: without.
+// WithPlanner is Holding with a planner of visits; nil: without.
 func WithPlanner(t testing.TB, j frontier.Planner, epoch crawl.Epoch, ps ...crawl.Partition) *frontier.Frontier {
 	t.Helper()
 	front, err := frontier.New(storage.NewMemory(), frontier.Options{})

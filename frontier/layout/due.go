@@ -26,7 +26,7 @@ const (
 	DueKnown = 1 << 3
 )
 
-// DuePlace is a page's place in the order of due times.
+// DueSlot is a page's position in the order of due times.
 type DueSlot struct {
 	ns          uint64 // on the partition's timeline, nanoseconds since 1970
 	Host        crawl.Host

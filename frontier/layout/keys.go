@@ -164,7 +164,7 @@ func ParseRecordKey(rel []byte) (h crawl.Host, fp Fingerprint, ok bool) {
 	return crawl.Host(rel[1 : 1+host]), fp, true
 }
 
-// WakePlace is a host's place in the wake index.
+// WakeSlot is a host's position in the wake index.
 type WakeSlot struct {
 	Band crawl.Band
 	ms   uint64 // on the partition's timeline in milliseconds, rounded up; 0: at once

@@ -44,7 +44,7 @@ type QueueEntry struct {
 	// Scored: its band was made by a score, of which Base is the part that links do not change, of 255.
 	Scored bool
 	Base   uint8
-	// Stood are the places from which the URL was moved to better ones, since it was queued. Who
+	// MovedFrom are the slots from which the URL was moved to better ones, since it was queued. Who
 	// has loaded or leased it may know it by one of them.
 	MovedFrom []QueueSlot
 	// Referrer is the page on which the URL was found first, while it was never fetched; then its record has it.
@@ -56,16 +56,16 @@ type QueueEntry struct {
 // Place is where the entry stands, by its Item.
 func (q *QueueEntry) Slot() QueueSlot { return QueueSlot{q.Item.Band, q.Item.Seq} }
 
-// QueuePlace is a place in a host's queue.
+// QueueSlot is the position of an entry in a host's queue.
 type QueueSlot struct {
 	Band crawl.Band
 	Seq  uint64
 }
 
-// MaxStood bounds how often a queued URL is moved: each move writes its place and its record anew.
+// MaxMoves bounds how often a queued URL is moved: each move rewrites its entry and its record.
 const MaxMoves = 3
 
-// StoodAt reports whether the URL was moved from a place.
+// WasAt reports whether the URL was moved from a slot.
 func (q *QueueEntry) WasAt(band crawl.Band, seq uint64) bool {
 	return slices.Contains(q.MovedFrom, QueueSlot{band, seq})
 }

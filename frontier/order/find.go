@@ -137,7 +137,7 @@ func (f *finder) queued(h namedHost, r Rise) error {
 	return nil
 }
 
-// judge decides on a queued URL.
+// rescore computes the band of a queued URL anew, and reports it when it is better.
 func (f *finder) rescore(host crawl.Host, u urlnorm.URL, at layout.QueueSlot, entry []byte, link float64) error {
 	q, err := layout.DecodeQueued(entry)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package places reads and writes the queue entries of URLs, within a group of the writer.
 //
-// A queue entry is named by a host, a band and a number (layout.QueuePlace). It is stored
+// A queue entry is named by a host, a band and a number (layout.QueueSlot). It is stored
 //
 //	in the host's entry      the host's only URL, never tried (layout/inline.go)
 //	under a key of its own   most others

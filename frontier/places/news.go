@@ -8,10 +8,11 @@ import (
 	"crawlnode/frontier/layout"
 )
 
-// maxNews bounds the blocks that are made at the same time. One more has all of them written.
+// maxNewBlocks bounds the blocks that are filled at the same time. When one more is needed, all of
+// them are written.
 const maxNewBlocks = 16
 
-// news is a block that is being made.
+// newBlock is a block that is being filled.
 type newBlock struct {
 	pg    *commit.Part
 	host  crawl.Host

@@ -10,7 +10,7 @@ import (
 
 // Queue gives URLs their places. The zero Queue is ready.
 type Queue struct {
-	newBlocks []newBlock // blocks that are not written yet, maxNews at most
+	newBlocks []newBlock // blocks that are not written yet, maxNewBlocks at most
 }
 
 // Get reads the entry of a place; in says that it stands in a block. The entry is good until the next read of

@@ -173,7 +173,7 @@ func (w *HighWater) Flush() error {
 // Close closes the file. What was flushed stays.
 func (w *HighWater) Close() error { return w.file.Close() }
 
-// judge compares a partition as the store has it (the zero PartState when it
+// compare compares a partition as the store has it (the zero PartState when it
 // has nothing) with its mark, and returns what to go on with. why is "" when
 // the store has all that it acknowledged.
 //

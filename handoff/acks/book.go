@@ -24,7 +24,7 @@ type Tenure struct {
 	Epoch crawl.Epoch // 0: it is not held
 }
 
-// Book knows how far each in-sync replica is, and wakes the callers that wait for it. It
+// Tracker knows how far each in-sync replica is, and wakes the callers that wait for it. It
 // is safe for concurrent use.
 type Tracker struct {
 	mu     sync.Mutex // guards all; held for moments
@@ -72,7 +72,7 @@ type Waiter struct {
 // Done receives that error. It is for a caller that looks at more than one thing at a time, in place of Await.
 func (w *Waiter) Done() <-chan error { return w.done }
 
-// New returns a Book in which nothing can be acknowledged yet.
+// New returns a Tracker in which nothing can be acknowledged yet.
 func New(partitions int) *Tracker {
 	return &Tracker{parts: make([]part, partitions), silent: map[crawl.NodeID]bool{}}
 }

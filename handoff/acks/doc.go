@@ -12,6 +12,6 @@
 // (ErrSilent): in a cluster of two nodes whose link is cut no in-sync set can shrink, and every
 // caller would otherwise wait until its context ends.
 //
-// The Book has no goroutine and no clock. One mutex guards it and is never held while waiting.
+// The Tracker has no goroutine and no clock. One mutex guards it and is never held while waiting.
 // There is one waiter for each waiting caller. Up to maxFree waiters are kept for later callers.
 package acks

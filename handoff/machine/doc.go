@@ -39,7 +39,7 @@
 // event comes. What a Retry can do:
 //
 //	state                                          what a Retry does
-//	a node rests after a failure                   counts its rest down
+//	a node is backed off after a failure           counts its backoff down
 //	held; links or sets not as they should be      tend: opens and closes links, proposes a set
 //	Released, no token under way                   PassToken
 //	Holding, and another owner is in sync          Freeze, if fewer moves than allowed run

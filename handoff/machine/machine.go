@@ -71,11 +71,11 @@ type Machine struct {
 	actions   []Action
 }
 
-// rest keeps a node that cannot be reached from being tried all the time: after
+// backoff keeps a node that cannot be reached from being tried all the time: after
 // each failure in a row it is left out for twice as many retries.
 type backoff struct{ left, length int }
 
-// maxRest bounds a rest, in retries.
+// maxBackoff bounds a backoff, in retries.
 const maxBackoff = 16
 
 // New returns a machine that knows no view and holds nothing. factor is
@@ -329,7 +329,7 @@ func (m *Machine) backingOff(to crawl.NodeID) bool {
 	return r != nil && r.left > 0
 }
 
-// letRest leaves a node out for a while, after a failure.
+// backOff leaves a node out for a while, after a failure.
 func (m *Machine) backOff(to crawl.NodeID) {
 	r := m.backoffs[to]
 	if r == nil {

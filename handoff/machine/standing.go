@@ -68,8 +68,8 @@ func (m *Machine) Past() []PastView { return slices.Clone(m.past) }
 // Lost counts the partitions whose last copies were forgotten.
 func (m *Machine) Lost() int { return m.lost }
 
-// AskedInVain is how many rounds of questions about partitions without a holder
-// have followed each other.
+// UnansweredRounds is the number of consecutive rounds of questions about partitions without a
+// holder.
 func (m *Machine) UnansweredRounds() int { return m.ask.rounds }
 
 // Waits reports whether something waits for a next Retry. It is about the last event, and only a Retry makes it false:

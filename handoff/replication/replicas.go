@@ -67,7 +67,7 @@ type replica struct {
 	mu       sync.Mutex // guards the rest; held for moments, also by the frontier's writer
 	links    map[crawl.Partition]*link
 	queue    []item
-	bytes    int       // of queue and flying
+	bytes    int       // of queue and inFlight
 	oldest   time.Time // when the oldest unacknowledged mutation came; zero: none waits
 	inFlight []group
 	based    []*link

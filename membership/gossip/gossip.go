@@ -228,7 +228,7 @@ func (g delegate) NotifyMerge(nodes []*memberlist.Node) error {
 
 // NotifyConflict implements memberlist.ConflictDelegate: two living nodes have one id.
 // A restart under a new address looks the same for some seconds. A conflict about
-// this node's own id goes into News.Duplicate.
+// this node's own id goes into Received.Duplicate.
 func (g delegate) NotifyConflict(existing, other *memberlist.Node) {
 	m, err := decodeMeta(other.Meta)
 	if other.Name == string(g.o.Self) {

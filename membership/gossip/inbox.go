@@ -22,7 +22,7 @@ type Refusal struct {
 	Name, Reason string
 }
 
-// News is what gossip brought since the last Take.
+// Received is what gossip has received since the last Take.
 type Received struct {
 	Events   []Event // at most one for each node
 	Refusals []Refusal

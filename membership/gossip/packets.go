@@ -80,7 +80,7 @@ func (f *packetFilter) setKeys(keys [][]byte) error {
 	return nil
 }
 
-// judge says whether a packet is worth memberlist's time.
+// check returns why a packet is dropped, or that memberlist gets it.
 func (f *packetFilter) check(packet []byte, from netip.AddrPort, now time.Time) reason {
 	sealed, ok := bytes.CutPrefix(packet, f.label)
 	if !ok {

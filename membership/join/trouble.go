@@ -65,7 +65,7 @@ func (l *Listing) Due(now time.Time) (Trouble, bool) {
 	return l.now, l.now.Code != "" && now.Sub(l.now.Since) >= patience
 }
 
-// News is Due for a trouble that News has not returned yet.
+// Changed is Due for a trouble that Changed has not returned yet.
 func (l *Listing) Changed(now time.Time) (Trouble, bool) {
 	t, due := l.Due(now)
 	if !due || l.told[t.Code] {

@@ -29,7 +29,7 @@ type Terms struct {
 	Weighted bool
 }
 
-// Replanned is told what a page counted for before and counts for now, as in frontier.Judge.
+// Replanned is told what a page counted for before and counts for now, as in frontier.Planner.
 type Replanned func(p crawl.Partition, before, after *frontier.Estimate, at time.Time)
 
 // Judge is the frontier's judge. Its methods are called by the frontier's writer.

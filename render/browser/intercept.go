@@ -21,7 +21,7 @@ const (
 	ask                     // the Fetcher is asked
 )
 
-// judge decides about one request. answered: the document was given already.
+// classify decides about one request. answered: the document was given already.
 func classify(kind network.ResourceType, method, address, pageURL string, mainFrame, answered bool) verdict {
 	u, err := url.Parse(address)
 	web := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && len(address) <= maxURL

@@ -244,7 +244,7 @@ func (p *Pool) give(b *browser, healthy bool) (last bool) {
 	return last
 }
 
-// judgeLocked remembers whether a browser that a page has used did start. last: nobody else uses
+// noteStartLocked remembers whether a browser that a page has used did start. last: nobody else uses
 // it.
 func (p *Pool) noteStartLocked(b *browser, last bool) {
 	switch {

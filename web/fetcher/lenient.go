@@ -12,7 +12,7 @@ import (
 )
 
 // This file reads the head of an HTTP/1 answer as browsers and curl do: a line that is none is
-// skipped, and the rest is used. Whatever is doubtful costs the connection, never the answer, but
+// skipped, and the rest is used. Whatever is nonconforming costs the connection, never the answer, but
 // for two cases in which nobody could know what the payload is: no status line, and lengths that
 // contradict each other (RFC 9112, section 6.3).
 

@@ -6,7 +6,7 @@
 // [Seeds] are the reference points of the modes: scope entries, one line of text
 // each, for the seeds that people gave and for the targets of their redirects.
 // [Rules.EntryOf] makes an entry. The cluster keeps the entries and sends them
-// to every member. [Rules.Judge] checks a URL against both. The entries
+// to every member. [Rules.Decide] checks a URL against both. The entries
 // are kept in an [Index], a set of keys, so that millions of them need not be in
 // memory. Entries are only ever added: an admitted URL stays admitted, and a
 // refused one may be admitted by a later entry.
@@ -19,7 +19,7 @@
 //	its depth is within the limit
 //	no segment occurs four times or more in its path (a trap)
 //
-// A sub-resource of a page, such as an image, is admitted with the page ([Rules.JudgeAsset]): only
+// A sub-resource of a page, such as an image, is admitted with the page ([Rules.DecideAsset]): only
 // exclude patterns and traps refuse it.
 //
 // A URL that merely looks like a trap is admitted and marked as suspicious; the caller gives it the

@@ -90,7 +90,7 @@ type Verdict struct {
 	Suspicious bool
 }
 
-// Judge decides about u, found depth links from a seed: 0 for a seed and for
+// Decide decides about u, found depth links from a seed: 0 for a seed and for
 // what a seed redirects to. seeds may be nil for none.
 func (r *Rules) Decide(u urlnorm.URL, depth int, seeds *Seeds) Verdict {
 	inside, rule := r.inside(u, seeds)
@@ -119,7 +119,7 @@ func (r *Rules) Decide(u urlnorm.URL, depth int, seeds *Seeds) Verdict {
 	return Verdict{Admit: true, Rule: rule}
 }
 
-// JudgeAsset decides about a part of a page that is in scope: an image, a script, a style sheet, or
+// DecideAsset decides about a part of a page that is in scope: an image, a script, a style sheet, or
 // what a style sheet refers to. Modes, include patterns and depth do not apply to it.
 func (r *Rules) DecideAsset(u urlnorm.URL) Verdict {
 	if p := firstMatch(r.exclude, u); p != nil {

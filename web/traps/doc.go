@@ -21,7 +21,7 @@
 // Each trap has the exclude pattern of package scope that matches it. The pattern matches all pages
 // of the trap, and none of the novel pages that were seen elsewhere on the site.
 //
-// A Watch has no state on disk, and its memory is bounded: beyond the limit it forgets the sites
+// A Detector has no state on disk, and its memory is bounded: beyond the limit it forgets the sites
 // with the fewest barren pages first. Forgetting delays the detection of a trap; it never makes a
 // trap of a site that has none.
 package traps

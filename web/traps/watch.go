@@ -26,10 +26,10 @@ const (
 	// fewPages are the pages of a site that are not looked at: reading the words of each is dear, and
 	// a site of so few pages is crawled soon, whatever it is.
 	fewPages = 48
-	// trusted is how many pages of a shape in a row were novel when only one in trustedOf is looked
+	// sampleAfter is how many pages of a shape in a row were novel when only one in sampleEvery is looked
 	// at; a barren one ends that.
 	sampleAfter, sampleEvery = 64, 8
-	// doubt is how many novel pages of a trap show that it is none, when they are also more than
+	// maxNovel is how many novel pages of a trap show that it is none, when they are also more than
 	// its barren ones since it was found.
 	maxNovel = 16
 )
@@ -52,7 +52,7 @@ type Trap struct {
 	Since   time.Time
 }
 
-// Watch looks at the pages of all sites. Its methods may be called from any number of goroutines.
+// Detector looks at the pages of all sites. Its methods may be called from any number of goroutines.
 type Detector struct {
 	limit int
 
@@ -62,7 +62,7 @@ type Detector struct {
 	tick  uint64
 }
 
-// New makes a Watch that keeps about so many bytes.
+// New makes a Detector that keeps about so many bytes.
 func New(limit int) *Detector { return &Detector{limit: limit, sites: map[string]*site{}} }
 
 // site is what is known of one origin.
@@ -84,7 +84,7 @@ type trap struct {
 	barren, novel int // since it was found
 }
 
-// Take takes a page, and returns the trap that it made known, or nil.
+// Observe takes a page, and returns the trap that it revealed, or nil.
 func (w *Detector) Observe(now time.Time, p *Page) *Trap {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,7 +102,7 @@ func (w *Detector) Observe(now time.Time, p *Page) *Trap {
 	return &told
 }
 
-// Holds reports whether a URL is one of a trap's.
+// Contains reports whether a URL belongs to a known trap.
 func (w *Detector) Contains(u urlnorm.URL) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

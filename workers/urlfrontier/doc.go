@@ -60,7 +60,7 @@
 // order. The batches of PutDiscovered are stored one after the other.
 //
 //	queue         filled by    emptied by       bound                   when full
-//	given leases  GetURLs      results, time    maxGiven URLs           the oldest are forgotten;
+//	given leases  GetURLs      results, time    maxCachedLeases         the oldest are forgotten;
 //	                                                                    the metadata has them
 //	inbox         PutURLs      the stream's call  maxItems, maxItemBytes  the client waits
 //	streams       clients      their end        64 a connection         the client waits

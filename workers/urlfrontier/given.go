@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// maxGiven bounds the URLs whose lease is remembered: as many as a busy node leases, and some that were left behind.
+// maxCachedLeases bounds the URLs whose lease is remembered: as many as a busy node leases, and some that were left behind.
 const maxCachedLeases = 200_000
 
-// given remembers by which lease a URL was given out here.
+// leaseCache remembers the leases of URLs that were given out here.
 type leaseCache struct {
 	mu    sync.Mutex // guards the rest
 	urls  map[string]*list.Element
