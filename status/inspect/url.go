@@ -194,7 +194,7 @@ func nowRefused(r *crawl.URLReport) string {
 	if r.Scope.Admit || !strings.HasPrefix(r.Scope.Rule, "exclude ") {
 		return "" // what is a part of a page was fetched all the same
 	}
-	return "; it is not visited again: " + r.Scope.Rule
+	return "; it is not visited again while the crawl has the rule " + r.Scope.Rule
 }
 
 // summaryOf describes in one sentence the result, or the expected result, for a URL.
