@@ -28,7 +28,7 @@ func answerOf[T any](t *testing.T, args ...string) (v T) {
 // brokenLinks lists the broken links with their pages.
 func brokenLinks(t *testing.T, from ...string) map[string]string {
 	t.Helper()
-	code, stdout, stderr := run(t, "", append([]string{"urls", "list", "--state", "failed", "--referrer", "-o", "json"}, from...)...)
+	code, stdout, stderr := run(t, "", append([]string{"urls", "list", "--state", "broken", "--referrer", "-o", "json"}, from...)...)
 	if code != 0 {
 		t.Fatalf("urls list %v ends with %d: %s", from, code, stderr)
 	}

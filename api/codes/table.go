@@ -269,6 +269,8 @@ var Entries = []Entry{
 	{URL, "done", "It was fetched, with whatever status.", "", ""},
 	{URL, "failed", "It was given up after its last try.", "", ""},
 	{URL, "skipped", "robots.txt, a budget or a changed scope refused it in its turn.", "", ""},
+	{URL, "broken", "Asked for in a list: a link that leads nowhere. Its URL was given up, or answered 4xx or 5xx.",
+		"", ""},
 	{URL, "refused", "The same as `skipped`, in its record.", "", ""},
 	{URL, "pending", "The same as `queued`, in the words of the analysis.", "", ""},
 	{URL, "fetched", "The same as `done`, in the words of the analysis.", "", ""},
