@@ -53,7 +53,7 @@ type QueueEntry struct {
 	InBlock bool
 }
 
-// Place is where the entry stands, by its Item.
+// Slot is where the entry stands, by its Item.
 func (q *QueueEntry) Slot() QueueSlot { return QueueSlot{q.Item.Band, q.Item.Seq} }
 
 // QueueSlot is the position of an entry in a host's queue.

@@ -10,7 +10,7 @@ import (
 	"crawlnode/frontier/storage"
 )
 
-// Place reads the queue entry of a URL that is queued with this number, and is not the only one of its host: under a
+// Slot reads the queue entry of a URL that is queued with this number, and is not the only one of its host: under a
 // key of its own or in a block.
 func (v *Partition) Slot(h crawl.Host, band crawl.Band, seq uint64) (entry []byte, ok bool, err error) {
 	b, ok, err := v.Get(layout.AppendQueueKey(nil, h, band, seq))
