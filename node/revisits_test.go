@@ -52,7 +52,9 @@ func TestRevisitsAtAFixedInterval(t *testing.T) {
 		Changes: simweb.Changes{Mean: 8 * time.Second, ETags: simweb.Claims{Truthful: 1000}}})
 	c := testConfig(t, "alone")
 	c.DNS, c.Delay = []string{srv.DNS.String()}, time.Millisecond
-	revisiting(&c, crawl.RecrawlFixed, interval)
+	// At first nothing becomes due, so that a busy machine sees the crawl wait as well.
+	revisiting(&c, crawl.RecrawlFixed, time.Hour)
+	c.RecrawlMin = interval / 2
 	n := startNode(t, c)
 	converged(t, 1, n)
 	seed(t, n, web)
@@ -67,6 +69,13 @@ func TestRevisitsAtAFixedInterval(t *testing.T) {
 		return ""
 	})
 	known := web.Progress()
+	change := func(name, value string) {
+		t.Helper()
+		if _, err := n.ChangeCrawl(t.Context(), setting(name, fmt.Sprintf("%q", value), "")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change("recrawl_interval", interval.String())
 	until(t, patience, func() string {
 		if f := statusOf(t, n.Node).Freshness; f.RevisitsTotal < int64(3*known) || f.UnchangedTotal == 0 || f.ChangedTotal == 0 || f.NotModifiedTotal == 0 {
 			return fmt.Sprintf("%+v", f)
@@ -84,19 +93,13 @@ func TestRevisitsAtAFixedInterval(t *testing.T) {
 			}
 		}
 	}
-	change := func(mode string) {
-		t.Helper()
-		if _, err := n.ChangeCrawl(t.Context(), setting("recrawl", fmt.Sprintf("%q", mode), "")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	change(crawl.RecrawlOff)
+	change("recrawl", crawl.RecrawlOff)
 	finished(t, crawl.FinishExhausted, n)
 	before := statusOf(t, n.Node).Freshness
 	if before.Mode != crawl.RecrawlOff || before.NextDueAt != nil {
 		t.Errorf("off: %+v", before)
 	}
-	change(crawl.RecrawlAdaptive)
+	change("recrawl", crawl.RecrawlAdaptive)
 	until(t, patience, func() string {
 		if s := statusOf(t, n.Node); s.Crawl.State == crawl.CrawlFinished || s.Freshness.RevisitsTotal < before.RevisitsTotal+int64(known) || s.Freshness.Expected == nil {
 			return fmt.Sprintf("adaptive after off: %s, %+v", s.Crawl.State, s.Freshness)
