@@ -132,7 +132,7 @@ func explainRoutes() []route {
 				{name: "status", in: "query", what: "only URLs whose last answer had this status, such as 404, or this class, such as 4xx", sample: ""},
 				{name: "changed", in: "query", what: "true: only pages whose content was another one at a later visit than the first", sample: false},
 				{name: "since", in: "query", what: "only pages that changed at this time or later: RFC 3339, a date, or how long ago, such as 24h or 7d", sample: ""},
-				{name: "referrer", in: "query", what: "true: also the page on which each URL was found first; with state=broken this lists broken links", sample: false},
+				{name: "referrer", in: "query", what: "true: also the page on which each URL was found first; with state=broken, or failed, this lists the broken links", sample: false},
 				{name: "partition", in: "query", what: "only URLs of this partition", sample: uint16(0)},
 				{name: "limit", in: "query", what: "how many URLs, for a page at most 1000; default: 100 for a page, otherwise all", sample: uint32(0)},
 				{name: "after", in: "query", what: "next of the page before", sample: ""},

@@ -41,7 +41,8 @@ type URLQuery struct {
 	// if it is not the zero time, wants those only that changed then or later; it implies Changed.
 	Changed bool      `json:"changed,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
-	// Referrer fills URLLine.Referrer.
+	// Referrer fills URLLine.Referrer. ListFailed with it is ListBroken: so lists of broken links
+	// were asked for before that was a word of its own.
 	Referrer bool `json:"referrer,omitempty"`
 	// Partition, if not nil, lists this one only.
 	Partition *Partition `json:"partition,omitempty"`

@@ -95,9 +95,13 @@ func TestBrokenLinks(t *testing.T) {
 			}
 			return got
 		}
-		storagetest.Compare(t, "broken links", list(crawl.URLQuery{State: crawl.ListBroken, Referrer: true}), map[string]string{
-			"http://h1.p0.test/404": page, "http://h2.p0.test/500": there, "http://h3.p0.test/seed": "-", "http://h4.p0.test/dead": page,
-		})
+		for _, state := range []string{crawl.ListBroken, crawl.ListFailed} {
+			links := list(crawl.URLQuery{State: state, Referrer: true})
+			storagetest.Compare(t, "broken links, asked for as "+state, links, map[string]string{
+				"http://h1.p0.test/404": page, "http://h2.p0.test/500": there,
+				"http://h3.p0.test/seed": "-", "http://h4.p0.test/dead": page,
+			})
+		}
 		storagetest.Compare(t, "given up", list(crawl.URLQuery{State: crawl.ListFailed}), map[string]string{
 			"http://h4.p0.test/dead": "-", "http://h7.p0.test/guess": "-",
 		})

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"crawlnode/crawl"
 )
 
 // cluster is a set of nodes with the same settings in one folder.
@@ -255,19 +258,46 @@ func (n *node) seed(urls ...string) {
 // finished waits until every running node reports that the crawl has ended.
 func (c *cluster) finished(within time.Duration) {
 	c.t.Helper()
+	waiting, look := "", time.Now().Add(time.Minute)
 	until(c.t, within, func() string {
 		for _, n := range c.living() {
 			s, err := n.status()
 			if err != nil {
 				return fmt.Sprintf("%s: %v", n.name, err)
 			}
-			if s.Crawl.State != "finished" {
-				return fmt.Sprintf("%s: crawl %s, %d pages, %d queued, %d in flight", n.name, s.Crawl.State, s.Throughput.PagesTotal, s.Frontier.Queued, s.Frontier.InFlight)
+			if s.Crawl.State == "finished" {
+				continue
 			}
+			if time.Now().After(look) { // for whoever reads why it has not finished in time
+				waiting, look = n.queued(), time.Now().Add(10*time.Second)
+			}
+			return fmt.Sprintf("%s: crawl %s, %d pages, %d queued, %d in flight%s", n.name, s.Crawl.State,
+				s.Throughput.PagesTotal, s.Frontier.Queued, s.Frontier.InFlight, waiting)
 		}
 		return ""
 	})
 	c.lawful()
+}
+
+// queued says of a few URLs that are queued in the cluster what their hosts wait for.
+func (n *node) queued() string {
+	var text strings.Builder
+	var page crawl.URLPage
+	if err := n.decode("/api/v1/urls?state=queued&limit=5", &page); err != nil {
+		return fmt.Sprintf("; what is queued is not known: %v", err)
+	}
+	for _, l := range page.URLs {
+		var h struct {
+			Holder  crawl.NodeRef
+			Summary string
+		}
+		u, err := url.Parse(l.URL)
+		if err == nil {
+			err = n.decode("/api/v1/hosts/"+u.Hostname(), &h)
+		}
+		fmt.Fprintf(&text, "\n  %s, held by %s: %s (%v)", l.URL, h.Holder.Name, h.Summary, err)
+	}
+	return text.String()
 }
 
 // living returns the nodes whose process runs.

@@ -1,65 +1,59 @@
 // Package node composes one crawlnode process: it builds the parts, starts and ends their
-// goroutines, and connects the parts with each other. The parts are the packages below this
-// one and beside it; no other package knows both the engine and the cluster.
+// goroutines, and connects the parts with each other. The parts are the folders beside this one
+// and a few packages below it; no other package knows both the engine and the cluster.
 //
 // # The parts
 //
 //	            cli, api                       people and programs
 //	               │
 //	             node                          this package
-//	    ┌──────────┼───────────────┐
-//	the engine     │          the cluster
-//	pipeline       │          membership  ring
-//	scheduler      │          handoff
-//	frontier       │          peer
-//	store/*        │
-//	web/* dnscache │
-//	               └ crawl (nouns), metrics, clusterkey, config
+//	    ┌──────────┼─────────────────┐
+//	the engine     │ capabilities    the cluster
+//	pipeline       │ recrawl         membership  ring
+//	links          │ importance      handoff
+//	scheduler      │ search  render  peer
+//	frontier       │ workers  output
+//	web dnscache   │ settings  security  status
+//	               └ crawl (nouns), local (this machine), metrics, config
 //
-// The engine knows no cluster, the cluster knows no web; neither imports the other. A part declares
-// what it needs of others, as an interface or as a function in its Options, and this package
-// provides it. Adapters are named after the part that calls them: linkPeers are the peers as
-// package links sees them.
+// The engine knows no cluster, the cluster knows no web; neither imports the other, except where a
+// package exists to connect them (handoff/transfer, links, importance). A part declares what it
+// needs of others, as an interface or as a function in its Options, and this package provides it.
+// Adapters are named after the part that calls them: linkPeers are the peers as package links sees
+// them.
 //
-//	package    what it does                                                     fitted in by
-//	access     judges callers of the API; records what they changed             access.go
-//	addresses  spaces requests to one address over all nodes                    addresses.go
-//	breadth    how many pages are fetched at a time                             status.go, dispatch.go
-//	changes    the last change of members                                       cluster.go
-//	contents   payloads and texts that were seen anywhere                       dispatch.go
-//	crawldoc   the crawl document: settings and state that all nodes share      open.go
-//	datadir    lock, version and small files of the data directory              open.go
-//	disk       whether the disks have room, and answer                          open.go, status.go
-//	dispatch   which host is visited next; the right to fetch                   dispatch.go
-//	drain      how a node leaves                                                drain.go
-//	egress     which addresses the crawl may connect to                         open.go, dispatch.go
-//	events     the list of what happened                                        cluster.go, status.go
-//	fanout     asks many members at once                                        (used by others)
-//	finish     the end of the crawl; page permits                               finish.go
-//	given      flags of this start beside the crawl's settings                  run.go
-//	heartbeat  what members report each second; which node holds what           heartbeat.go
-//	indexer    the index of this node, and questions to those of all            index.go
-//	inspect    questions about one URL, one host, lists, archives               inspect.go
-//	judge      what a visit of a page means, in the frontier's writes           revisits.go
-//	keyfile    files of cluster keys and tokens                                 (used by the verbs)
-//	links      where a URL goes; when a page is done                            links.go
-//	network    listeners; a simulation's network                                open.go
-//	orders     operators' orders that end nodes                                 drain.go
-//	outputs    archive and derived files                                        open.go, dispatch.go
-//	preflight  what a start would meet                                          (used by the verbs)
-//	ranking    importance by links: credits between partitions                  ranking.go
-//	rendering  pages that a browser shows                                       rendering.go
-//	report     what this node says of itself: block, health, metrics            status.go
-//	resources  heap, processor time                                             open.go, status.go
-//	revisits   when known pages are visited again                               revisits.go
-//	rotation   the cluster's key is replaced                                    rotation.go
-//	sinks      sends results to other systems                                   open.go, run.go
-//	spread     the crawl document and scope entries on all members              spread.go
-//	status     the status document: pure                                        status.go
-//	tracing    traces of URLs                                                   traces.go
-//	transfer   partitions that come and go                                      transfer.go
-//	uploads    finished files to an object store                                (used by outputs)
-//	workers    leases URLs to programs that fetch pages (rules: leases)         workers.go
+//	package               what it does                                         fitted in by
+//	finish                the end of the crawl; page permits                   finish.go
+//	handoff/transfer      partitions that come and go                          transfer.go
+//	importance            credits between partitions; ranks                    ranking.go
+//	links                 where a URL goes; when a page is done                links.go
+//	links/contents        payloads and texts that were seen anywhere           dispatch.go
+//	local/datadir, disk   the data directory; room and answers of the disks    open.go, status.go
+//	local/resources       heap, processor time                                 open.go, status.go
+//	membership/heartbeat  what members report each second                      heartbeat.go
+//	output                archive and derived files, their uploads             open.go, dispatch.go
+//	output/sink           sends results to other systems                       open.go, run.go
+//	recrawl               when known pages are visited again                   revisits.go
+//	render                pages that a browser shows                           rendering.go
+//	scheduler             which host is visited next; the right to fetch       dispatch.go
+//	scheduler/breadth     how many pages are fetched at a time                 status.go, dispatch.go
+//	scheduler/turns       spaces requests to one address over all nodes        addresses.go
+//	search                the index of this node, and queries to all           index.go
+//	security/access       authenticates callers of the API; audit log          access.go
+//	security/egress       which addresses the crawl may connect to             open.go, dispatch.go
+//	security/rotation     the cluster's key is replaced                        rotation.go
+//	settings/crawldoc     the crawl document                                   open.go
+//	settings/given        flags of this start beside the crawl's settings      run.go
+//	settings/spread       document and scope entries on all members            spread.go
+//	status, status/report the status document; what this node says of itself   status.go
+//	status/changes        the last change of members                           cluster.go
+//	status/events         the list of what happened                            cluster.go, status.go
+//	status/inspect        questions about one URL, one host, lists, archives   inspect.go
+//	workers               leases URLs to programs that fetch pages             workers.go
+//
+// Below this package are: drain (how a node leaves), orders (operators' orders that end nodes),
+// network (listeners; a simulation's network), tracing (traces of URLs) and preflight (what a start
+// would meet, for the verbs).
 //
 // Calls of other members arrive at handler, which has one method for each, in the file of the part
 // that serves it; serve.go has the list. Operators' orders to nodes are in operators.go.
@@ -74,7 +68,7 @@
 //
 // While the node runs, three loops pass the state of the cluster to the parts: followViews (a view
 // is passed to handoff only when membership has said whether it needs the full fence; a node that
-// was excluded loses its permits and asks for the document again), dispatch.FollowLease (without a
+// was excluded loses its permits and asks for the document again), scheduler.FollowLease (without a
 // lease all fetches end at once), and measure (totals, disk, heap, the end of a change of members).
 //
 // Run returns when all parts have ended, in this order: the fetchers, then everything that calls
@@ -87,7 +81,7 @@
 //
 //	seed or link ─ urlnorm ─ scope ─ ring.PartitionOf ─┬─ held here: frontier.Add
 //	                               else: peer.Forward ─┴─ the holder's frontier.Add
-//	frontier ─ dispatch ─ pipeline: DNS, robots, GET, parse, archive, derive ─ links.Completer
+//	frontier ─ scheduler ─ pipeline: DNS, robots, GET, parse, archive, derive ─ links.Completer
 //	Completer: foreign links to their holders (at most 500 ms), then frontier.Complete:
 //	        record, queue entry, own links, unacknowledged links to the outbox, in one transaction
 //
@@ -118,7 +112,7 @@
 //
 // Between the frontier and the workers:
 //
-//	due pages                on disk, by time; as many are queued as are fetched in 2 s, 1,024; always
+//	due pages                on disk, by time; as many queued as are fetched in 2 s, 1,024; always
 //	frontier requests        the waiting callers; they block; durable when answered
 //	queues of the dispatcher see package scheduler; callers block; always in the frontier
 //	hosts in memory          20,000; others wait in the wake index; always in the frontier

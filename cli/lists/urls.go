@@ -22,7 +22,7 @@ type URLsVerb struct {
 	Status        string `group:"scope" placeholder:"N|Nxx" help:"Only URLs whose last answer had this status, such as 404, or this class, such as 4xx."`
 	Changed       bool   `group:"scope" help:"Only pages whose content was another one at a later visit than the first."`
 	Since         string `group:"scope" placeholder:"TIME|DURATION" help:"With --changed: only those that changed since then, such as 2026-11-28T12:00:00Z, 2026-11-28, 24h or 7d."`
-	Referrer      bool   `group:"output" help:"Also the page on which each URL was found first. With --state broken this lists broken links."`
+	Referrer      bool   `group:"output" help:"Also the page on which each URL was found first. With --state broken, or failed, this lists the broken links."`
 	Limit         int    `group:"limits" placeholder:"N" help:"End after so many URLs. Default: all."`
 	Output        string `short:"o" group:"output" enum:"text,json,csv" default:"text" placeholder:"text|json|csv" help:"text, json (one object a line) or csv."`
 }
@@ -39,8 +39,9 @@ It lists every URL that the cluster knows: queued, done (it got an answer, of
 whatever status), failed (given up), skipped (robots.txt, a budget or a changed
 scope refused it in its turn). --state broken has the URLs that links lead to in
 vain, whether they failed or were answered with 4xx or 5xx; one page that links
-there is known of each, that on which it was found first. Links that were out of scope when they were found
-are counted in crawlnode status and stored nowhere, so they are in no list.
+there is known of each, that on which it was found first. --state failed with
+--referrer is the older form of it. Links that were out of scope when they were
+found are counted in crawlnode status and stored nowhere, so they are in no list.
 
 Any node answers for all. The order is that of the partitions, in each that of
 the hosts, in each host a fixed order without meaning. The list is read while

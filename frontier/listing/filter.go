@@ -42,7 +42,8 @@ func Compile(q crawl.URLQuery) (Filter, error) {
 	var f Filter
 	if q.State != "" {
 		i := slices.Index(crawl.ListStates[:], q.State)
-		switch f.broken = q.State == crawl.ListBroken; {
+		f.broken = q.State == crawl.ListBroken || q.State == crawl.ListFailed && q.Referrer
+		switch {
 		case i < 0:
 			return f, badQuery("state must be one of %s, not %.40q", strings.Join(crawl.ListStates[:], ", "), q.State)
 		case !f.broken:

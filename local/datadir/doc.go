@@ -1,7 +1,7 @@
 // Package datadir owns the layout of a node's data directory: its one user, its version,
 // and small files that survive a crash.
 //
-//	VERSION          "crawlnode-data 3"
+//	VERSION          "crawlnode-data 4"
 //	lock             locked with flock while a process uses the directory
 //	pid              of that process, for people and scripts
 //	addresses.json   the last bound addresses, tried first at the next start

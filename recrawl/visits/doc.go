@@ -2,11 +2,11 @@
 //
 // It is the pure part of revisits: no I/O, no clock, no goroutine. Visits come in as values, with
 // elapsed times; what is decided goes out as values, with remaining times. The whole design, with
-// what is stored where and what moves with a partition, is docs/decisions/0210-recrawl.md.
+// what is stored where and what moves with a partition, is docs/decisions/0210-adaptive-revisits.md.
 //
-//	estimate  how often a page changes, from its visits and its site's pages
-//	policy    after how long a visit is worth its price; the price
-//	claims    what a site's sitemap, feeds and dates are worth
+//	recrawl/policy/estimate  how often a page changes, from its visits and its site's pages
+//	recrawl/policy           after how long a visit is worth its price; the price
+//	recrawl/visits/claims    what a site's sitemap, feeds and dates are worth
 //
 // # The life of a page here
 //

@@ -1,9 +1,10 @@
 // Package turns spaces the requests to one IP address over all nodes of the cluster. Package
-// turns decides which node's turn it is; this package provides the clock and carries its messages.
+// addresses decides which node's turn it is; this package provides the clock and carries its
+// messages.
 //
-//	dispatch ─ Turn, Begin, MayWrite, End, Idle ─► Turns ─ Came ─► dispatch
-//	handoff  ─ Hold, Drop ─────────────────────►    │ ▲
-//	                                              Call Receive ─ other members
+//	scheduler ─ Turn, Begin, MayWrite, End, Idle ─► Turns ─ Came ─► scheduler
+//	handoff   ─ Hold, Drop ─────────────────────►    │ ▲
+//	                                               Call Receive ─ other members
 //
 // One mutex guards the table; it is never held during a call. The goroutine of Run sends the
 // messages: one call at a time to each member, with all messages of the last Gather or of the time
