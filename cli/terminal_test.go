@@ -163,6 +163,12 @@ func TestProgressText(t *testing.T) {
 			st.Crawl.Limits.MaxDurationSeconds, st.Throughput.PagesPerSecond.Avg1m = nil, 1e-300
 		}, "", "0 in flight, 3s"},
 		{"hosts that want a pause", func() { st.Frontier.Hosts.Backoff, st.Frontier.Hosts.Frozen = 2, 1 }, "", ", waits for hosts that are held back: 3; crawlnode hosts show HOST says why"},
+		{"a trap", func() {
+			st.Frontier.Hosts = crawl.HostCounts{}
+			st.Fetch.Traps = []crawl.TrapStatus{{Pages: 1, Exclude: "http://a.test/day?d=*"}}
+		}, "", "0 in flight, 3s, in a trap: 1 page of http://a.test/day?d=*"},
+		{"three traps", func() { st.Fetch.Traps = append(st.Fetch.Traps, make([]crawl.TrapStatus, 2)...) }, "",
+			", in a trap: 1 page of http://a.test/day?d=* and of 2 more"},
 	} {
 		tc.set()
 		if got := progressText(st, tc.doing, 3*time.Second); !strings.HasSuffix(got, tc.want) {
