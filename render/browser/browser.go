@@ -222,13 +222,34 @@ func (b *browser) lostOrKilled() bool {
 	}
 }
 
+// killUntil calls kill again and again until wait returns. On a machine without processor time one
+// kill may miss a process that was just being made. That holds the pipes of the browser open, so
+// the allocator waits for it, and a slot of the pool with it.
+func killUntil(kill, wait func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		wait()
+	}()
+	tick := time.NewTicker(endTime)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-tick.C:
+			kill()
+		}
+	}
+}
+
 // end waits for the processes to be gone, and removes the profile.
 func (b *browser) end() {
 	b.kill()
 	if b.cancel != nil {
 		b.cancel()
 		if c := chromedp.FromContext(b.ctx); c != nil && c.Allocator != nil {
-			c.Allocator.Wait()
+			killUntil(b.kill, c.Allocator.Wait)
 		}
 	}
 	for _, t := range b.idle {

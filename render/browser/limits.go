@@ -13,6 +13,8 @@ const (
 
 	clearTime = 10 * time.Second // to clear the tab of a page that was read when it was quiet; after that it is closed
 
+	endTime = 2 * time.Second // for processes that were killed to be gone
+
 	quietTime = 500 * time.Millisecond // without a request or a change of the DOM
 	lookEvery = 100 * time.Millisecond
 

@@ -21,10 +21,7 @@ import (
 // line.
 const profileVariable = "CRAWLNODE_BROWSER_PROFILE"
 
-const (
-	endTime   = 2 * time.Second // for processes that were killed
-	lookAgain = 10 * time.Millisecond
-)
+const lookAgain = 10 * time.Millisecond
 
 // contain makes the browser a process group that ends with this process and, where the system
 // permits it, has no network interface.
