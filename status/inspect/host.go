@@ -94,8 +94,14 @@ func hostReport(host crawl.Host, info *frontier.HostInfo, inMemory *core.HostSna
 	}
 	r.State = hostState(r, s, inMemory, now)
 	r.Summary = hostSummary(r, s, now)
-	if inMemory != nil && inMemory.Status == core.AddressWait && r.State == crawl.HostWaiting {
+	switch {
+	case inMemory == nil || r.State != crawl.HostWaiting:
+	case inMemory.Status == core.AddressWait:
 		r.Summary = "it waits for the turn of its address, which other hosts here or on other nodes use as well"
+	case s.Requests == 0 && !inMemory.Addr.IsValid() && r.NextAllowedAt != nil:
+		// Only a look-up without any answer has a host wait that was never asked.
+		r.Summary = fmt.Sprintf("no name server has answered for its name yet; it is looked up again in %v",
+			next.Sub(now).Round(time.Millisecond))
 	}
 	return r
 }

@@ -28,11 +28,14 @@ func TestHostReport(t *testing.T) {
 		waits   bool
 		backoff bool
 	}{
-		"nothing queued":    {frontier.HostInfo{}, nil, crawl.HostIdle, "nothing is queued", false, false},
-		"on disk":           {frontier.HostInfo{Queued: queued}, nil, crawl.HostParked, "on disk", false, false},
-		"in flight":         {frontier.HostInfo{}, inMemory(core.InFlight), crawl.HostInFlight, "open", false, false},
-		"ready":             {frontier.HostInfo{Queued: queued}, inMemory(core.Ready), crawl.HostReady, "fetcher", false, false},
-		"its delay":         {frontier.HostInfo{Queued: queued, State: crawl.HostState{NotBefore: later}}, inMemory(core.Waiting), crawl.HostWaiting, "may start in 1m0s", true, false},
+		"nothing queued": {frontier.HostInfo{}, nil, crawl.HostIdle, "nothing is queued", false, false},
+		"on disk":        {frontier.HostInfo{Queued: queued}, nil, crawl.HostParked, "on disk", false, false},
+		"in flight":      {frontier.HostInfo{}, inMemory(core.InFlight), crawl.HostInFlight, "open", false, false},
+		"ready":          {frontier.HostInfo{Queued: queued}, inMemory(core.Ready), crawl.HostReady, "fetcher", false, false},
+		"its delay":      {frontier.HostInfo{Queued: queued, State: crawl.HostState{NotBefore: later}}, inMemory(core.Waiting), crawl.HostWaiting, "may start in 1m0s", true, false},
+		"no name server": {frontier.HostInfo{Queued: queued, State: crawl.HostState{NotBefore: later}},
+			&core.HostSnapshot{Status: core.Waiting, Gap: time.Second}, crawl.HostWaiting,
+			"no name server has answered for its name yet; it is looked up again in 1m0s", true, false},
 		"resolving":         {frontier.HostInfo{Queued: queued}, inMemory(core.Resolving), crawl.HostLoading, "looked up", false, false},
 		"over share":        {frontier.HostInfo{Queued: queued}, inMemory(core.OverShare), crawl.HostOverShare, "share", false, false},
 		"moving":            {frontier.HostInfo{Queued: queued}, inMemory(core.PartitionFrozen), crawl.HostHeld, "about to move", false, false},
