@@ -105,9 +105,17 @@ func (s *Source) Answer(ctx context.Context, env *command.Env,
 		return env.Fail(command.ExitStorage, "%v", closed)
 	}
 	if err != nil {
-		return env.Fail(o.ExitCode(err), "%v", err)
+		return env.Fail(o.ExitCode(err), "%v", OrDataDir(err))
 	}
 	return command.ExitOK
+}
+
+// OrDataDir adds to the error of a node that was not reached that its data directory answers too.
+func OrDataDir(err error) error {
+	if errors.Is(err, client.ErrUnreachable) {
+		return fmt.Errorf("%w; without a node, --data-dir DIR answers from what a crawl has left", err)
+	}
+	return err
 }
 
 // Running says whether a data directory could not be opened because a node runs on it, and at which

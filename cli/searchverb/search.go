@@ -77,7 +77,7 @@ func (v *Verb) ask(ctx context.Context, env *command.Env, q crawl.SearchQuery) i
 	return v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		report, err := c.Search(ctx, q)
 		if err != nil {
-			return err
+			return remote.OrDataDir(err)
 		}
 		return v.show(env, report)
 	})
