@@ -80,7 +80,7 @@ func TestURLsRecrawl(t *testing.T) {
 		{"http://a.test/1 http://a.test/unknown http://a.test/excluded", "", command.ExitOK, "urls: 1 queued again", "http://a.test/unknown: is not known", "/1 /unknown /excluded"},
 		{"http://a.test/excluded", "", command.ExitUsage, "", "is out of scope: --exclude *excluded*", "/excluded"},
 		{"http://a.test/unknown", "", command.ExitUsage, "", "none of the URLs is known", "/unknown"},
-		{"--host out.test", "", command.ExitUsage, "", "the 1 URLs that match are out of scope by now", "/excluded"},
+		{"--host out.test", "", command.ExitUsage, "", "the 1 URL that matches is out of scope by now", "/excluded"},
 		{"--host none.test", "", command.ExitUsage, "", "nothing matched: no URL of host none.test was fetched yet", ""},
 		{"--match regex:x", "", command.ExitUsage, "", "nothing matched: no URL that matches regex:x", ""},
 		{"--match x --host none.test", "", command.ExitUsage, "", "nothing matched: no URL of host none.test that matches x", ""},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/seedlist"
 	"crawlnode/crawl"
 )
@@ -63,7 +64,7 @@ func overText(st *crawl.Status, failed string) string {
 	if at := st.Crawl.EndedAt; at != nil {
 		when = " at " + at.Local().Format("2006-01-02 15:04:05")
 	}
-	pages := countOf(st.Throughput.PagesTotal, "page")
+	pages := plaintext.CountOf(st.Throughput.PagesTotal, "page")
 	switch *st.Crawl.FinishReason {
 	case crawl.FinishMaxPages:
 		return fmt.Sprintf("this crawl ended%s after %s, by --max-pages: it goes on with a higher limit, or with --max-pages 0", when, pages)
@@ -71,7 +72,7 @@ func overText(st *crawl.Status, failed string) string {
 		return fmt.Sprintf("this crawl ended%s after %s, by --max-duration: it goes on with a higher limit, or with --max-duration 0s", when, pages)
 	}
 	if n := st.Fetch.GivenUpTotal; n > 0 {
-		return fmt.Sprintf("this crawl ended%s: what it found was fetched, %s, or given up, %s: %s says why; --again fetches the seeds once more", when, pages, countOf(n, "URL"), failed)
+		return fmt.Sprintf("this crawl ended%s: what it found was fetched, %s, or given up, %s: %s says why; --again fetches the seeds once more", when, pages, plaintext.CountOf(n, "URL"), failed)
 	}
 	return fmt.Sprintf("this crawl ended%s: everything that it found was fetched, %s; --again fetches the seeds once more and follows what is new there", when, pages)
 }

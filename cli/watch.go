@@ -91,7 +91,7 @@ func (w *crawlWatch) tellTraps(st *crawl.Status) {
 		}
 		w.traps[t.Exclude] = true
 		w.env.Fail(0, "%s makes pages without end: %s of %s so far, which say hardly anything new; "+
-			"to leave them out now: %s; in another crawl: --exclude %s", t.Host, countOf(t.Pages, "page"),
+			"to leave them out now: %s; in another crawl: --exclude %s", t.Host, plaintext.CountOf(t.Pages, "page"),
 			t.Exclude, t.Command, config.InShell(t.Exclude))
 	}
 }
@@ -166,13 +166,13 @@ func progressText(st *crawl.Status, doing string, took time.Duration) string {
 	case doing != "":
 		return fmt.Sprintf("%s pages of earlier runs, no new one yet: %s (%v)", plaintext.Count(st.Throughput.PagesTotal), doing, took)
 	}
-	text := fmt.Sprintf("%s, %.1f/s, %s queued, %d in flight, %v", countOf(st.Throughput.PagesTotal, "page"), st.Throughput.PagesPerSecond.Now,
+	text := fmt.Sprintf("%s, %.1f/s, %s queued, %d in flight, %v", plaintext.CountOf(st.Throughput.PagesTotal, "page"), st.Throughput.PagesPerSecond.Now,
 		plaintext.Count(st.Frontier.Queued), st.Frontier.InFlight, took)
 	if st.Crawl.State == crawl.CrawlWaiting {
 		text += ", " + st.Crawl.Message
 	}
 	if traps := st.Fetch.Traps; len(traps) > 0 {
-		text += fmt.Sprintf(", in a trap: %s of %s", countOf(traps[0].Pages, "page"), traps[0].Exclude)
+		text += fmt.Sprintf(", in a trap: %s of %s", plaintext.CountOf(traps[0].Pages, "page"), traps[0].Exclude)
 		if more := len(traps) - 1; more > 0 {
 			text += fmt.Sprintf(" and of %d more", more)
 		}
@@ -184,14 +184,6 @@ func progressText(st *crawl.Status, doing string, took time.Duration) string {
 		text += fmt.Sprintf(", waits for hosts that are held back: %d; crawlnode hosts show HOST says why", h.Backoff+h.Frozen)
 	}
 	return text
-}
-
-// countOf writes a number of things.
-func countOf(n int64, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return plaintext.Count(n) + " " + what
 }
 
 // longestGuess bounds a time that is computed from the speed of a minute: beyond, it says nothing.
@@ -239,7 +231,7 @@ func (w *crawlWatch) summary(code int, reason string) {
 	}
 	fresh, inRun := st.Throughput.PagesTotal, ""
 	if own := w.fetched; w.batch && own < fresh {
-		fresh, inRun = own, countOf(own, "new page")+", "
+		fresh, inRun = own, plaintext.CountOf(own, "new page")+", "
 	}
 	say("pages", "%s in %v (%s%.1f/s), %s received", plaintext.Count(st.Throughput.PagesTotal), took.Round(100*time.Millisecond), inRun,
 		float64(fresh)/max(took.Seconds(), 0.001), plaintext.Bytes(st.Throughput.BytesInTotal))
@@ -270,12 +262,15 @@ func (w *crawlWatch) summary(code int, reason string) {
 	for i := range st.Fetch.Traps {
 		t := &st.Fetch.Traps[i]
 		say("trap", "%s of %s say hardly anything new; to leave them out: --exclude %s",
-			countOf(t.Pages, "page"), t.Host, config.InShell(t.Exclude))
+			plaintext.CountOf(t.Pages, "page"), t.Host, config.InShell(t.Exclude))
+	}
+	if len(st.Fetch.Traps) >= crawl.MaxTraps {
+		say("traps", "at most %d are named here, those with the most pages; the log names all", crawl.MaxTraps)
 	}
 	say("duplicates", "%s links to known URLs, %s pages with a known content, %s with nearly one", plaintext.Count(st.Frontier.DuplicatesTotal),
 		plaintext.Count(st.Output.ContentDuplicatesTotal), plaintext.Count(st.Output.NearDuplicatesTotal))
 	if st.Output.RecordsTotal > 0 {
-		say("archive", "%s; %s (%s) in %s%cwarc", countOf(st.Output.RecordsTotal, "record"), countOf(st.Output.WARCFiles, "file"),
+		say("archive", "%s; %s (%s) in %s%cwarc", plaintext.CountOf(st.Output.RecordsTotal, "record"), plaintext.CountOf(st.Output.WARCFiles, "file"),
 			plaintext.Bytes(st.Output.WARCBytesTotal), w.info.DataDir, os.PathSeparator)
 	}
 	switch {

@@ -1,6 +1,6 @@
 package finish
 
-import "fmt"
+import "github.com/dustin/go-humanize/english"
 
 // Work is the remaining work of one node.
 //
@@ -28,19 +28,19 @@ func (w *Work) WhyNotIdle() string {
 	case !w.Joined:
 		return "it has not joined yet"
 	case w.Fetches > 0:
-		return fmt.Sprintf("%d fetches are open", w.Fetches)
+		return english.Plural(w.Fetches, "fetch is open", "fetches are open")
 	case w.Moving > 0:
-		return fmt.Sprintf("%d partitions are moving", w.Moving)
+		return english.Plural(w.Moving, "partition is moving", "partitions are moving")
 	case !w.Leased:
 		return "it has no lease"
 	case w.SeedLists > 0:
-		return fmt.Sprintf("%d lists of seeds are being stored", w.SeedLists)
+		return english.Plural(int(w.SeedLists), "list of seeds is being stored", "lists of seeds are being stored")
 	case w.Outbox > 0:
-		return fmt.Sprintf("%d links wait in the outbox", w.Outbox)
+		return english.Plural(int(w.Outbox), "link waits in the outbox", "links wait in the outbox")
 	case w.Queued > 0 && !w.LimitReached:
-		return fmt.Sprintf("%d URLs are queued", w.Queued)
+		return english.Plural(int(w.Queued), "URL is queued", "URLs are queued")
 	case w.Due > 0 && !w.LimitReached:
-		return fmt.Sprintf("%d known pages are due", w.Due)
+		return english.Plural(int(w.Due), "known page is due", "known pages are due")
 	}
 	return ""
 }

@@ -5,19 +5,19 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 )
 
 // Count writes a number with its thousands apart: 1,234,567.
 func Count(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, digits = "-", digits[1:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
+	return humanize.Comma(n)
+}
+
+// CountOf writes a number of things: 1 page, 1,234 pages. noun is one of them.
+func CountOf(n int64, noun string) string {
+	return humanize.Comma(n) + " " + english.PluralWord(int(n), noun, "")
 }
 
 // Bytes writes a number of bytes with the unit that suits it: 1.5 GiB.

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
 	"crawlnode/cli/pagefiles"
@@ -154,14 +156,15 @@ func (u *unread) err() error {
 	if u.count == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d captures could not be read and are left out, the first: %w", u.count, u.first)
+	return fmt.Errorf("%s, the first: %w", english.Plural(int(u.count),
+		"capture could not be read and is left out", "captures could not be read and are left out"), u.first)
 }
 
 // warn tells of pages that are not whole: what could be read of them is written, as the crawl has it.
 func (u *unread) warn(env *command.Env) {
 	if u.damaged > 0 {
-		env.Fail(0, "%d pages are not whole, the first: %v; what could be read is written",
-			u.damaged, u.firstDamage)
+		env.Fail(0, "%s not whole, the first: %v; what could be read is written",
+			english.Plural(int(u.damaged), "page is", "pages are"), u.firstDamage)
 	}
 }
 

@@ -57,21 +57,13 @@ func (v *WARCVerb) Run(ctx context.Context, env *command.Env) int {
 	case err != nil:
 		return env.Fail(command.ExitStorage, "the files in %s are not whole: %v", v.Output, err)
 	}
-	text := fmt.Sprintf("%s, %s in %s; %s left out", countOf(done.Captures, "capture"),
-		countOf(done.Files, "file"), v.Output, plaintext.Count(done.LeftOut))
+	text := fmt.Sprintf("%s, %s in %s; %s left out", plaintext.CountOf(done.Captures, "capture"),
+		plaintext.CountOf(done.Files, "file"), v.Output, plaintext.Count(done.LeftOut))
 	if done.Completed > 0 {
 		text += fmt.Sprintf("; %s given the content shared with those", plaintext.Count(done.Completed))
 	}
 	fmt.Fprintln(env.Stdout, plaintext.Escape(text))
 	return code
-}
-
-// countOf writes a number of things.
-func countOf(n int64, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return plaintext.Count(n) + " " + what
 }
 
 // emptyFolder makes a folder, or checks that it is empty.

@@ -93,7 +93,7 @@ func TestTrainAndScore(t *testing.T) {
 		if code != command.ExitOK || errs != "" {
 			t.Fatalf("code %d: %s%s", code, out, errs)
 		}
-		for _, want := range []string{"left out of --like: 1 pages that have a text that was read before", "20 of the topic, 21 others", "AUC", "for       ", "against   ", "sql", "wrote " + file} {
+		for _, want := range []string{"left out of --like: 1 page with a text that was read before", "20 of the topic, 21 others", "AUC", "for       ", "against   ", "sql", "wrote " + file} {
 			if !strings.Contains(out, want) {
 				t.Errorf("no %q in\n%s", want, out)
 			}

@@ -154,9 +154,9 @@ func dropped(t *model.Trainer) string {
 		for _, why := range [...]struct {
 			taken model.Taken
 			text  string
-		}{{model.Repeat, "have a text that was read before"}, {model.Empty, "have no text"}} {
+		}{{model.Repeat, "with a text that was read before"}, {model.Empty, "without a text"}} {
 			if n := t.Dropped(set.like, why.taken); n > 0 {
-				fmt.Fprintf(&b, "left out of %s: %s pages that %s\n", set.flag, plaintext.Count(int64(n)), why.text)
+				fmt.Fprintf(&b, "left out of %s: %s %s\n", set.flag, plaintext.CountOf(int64(n), "page"), why.text)
 			}
 		}
 		if t.Dropped(set.like, model.Full) > 0 {

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"crawlnode/api/client"
 	"crawlnode/api/urllist"
 	"crawlnode/cli/command"
@@ -196,11 +198,13 @@ func (b *batch) code(v *Verb) int {
 	switch {
 	case !b.none():
 		if b.refused > 0 && v.Host+v.Match != "" {
-			b.env.Fail(0, "%d URLs are out of scope by now and were left out", b.refused)
+			b.env.Fail(0, "%s out of scope by now and left out",
+				english.Plural(int(b.refused), "URL is", "URLs are"))
 		}
 		return command.ExitOK
 	case b.refused > 0 && v.Host+v.Match != "":
-		return b.env.Fail(command.ExitUsage, "nothing was queued: the %d URLs that match are out of scope by now", b.refused)
+		return b.env.Fail(command.ExitUsage, "nothing was queued: the %s out of scope by now",
+			english.Plural(int(b.refused), "URL that matches is", "URLs that match are"))
 	case v.Host != "" && v.Match != "":
 		return b.env.Fail(command.ExitUsage, "nothing matched: no URL of host %s that matches %s was fetched yet; crawlnode urls list --host %s shows what is known", v.Host, v.Match, v.Host)
 	case v.Host != "":

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
 	"crawlnode/local/datadir"
@@ -92,7 +93,8 @@ func (v *IndexVerb) Run(ctx context.Context, env *command.Env) int {
 	if err := errors.Join(b.flush(), x.Close()); err != nil {
 		return env.Fail(command.ExitStorage, "%v", err)
 	}
-	fmt.Fprintf(env.Stdout, "%d pages read, %d documents in the index of %s\n", b.pages, b.documents, v.DataDir)
+	fmt.Fprintf(env.Stdout, "%s read, %s in the index of %s\n", plaintext.CountOf(b.pages, "page"),
+		plaintext.CountOf(b.documents, "document"), v.DataDir)
 	return code
 }
 

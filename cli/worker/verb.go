@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"crawlnode/api/client"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/cli/remote"
 	"crawlnode/crawl"
@@ -101,7 +102,7 @@ type cluster interface {
 // work asks for URLs, fetches them and reports, until ctx ends.
 func (v *Verb) work(ctx context.Context, env *command.Env, c cluster, f pageFetcher) error {
 	pages := 0
-	defer func() { fmt.Fprintf(env.Stdout, "worker: %d URLs fetched\n", pages) }()
+	defer func() { fmt.Fprintf(env.Stdout, "worker: %s fetched\n", plaintext.CountOf(int64(pages), "URL")) }()
 	for ctx.Err() == nil {
 		lease, err := ask(ctx, c, crawl.NextQuery{Worker: v.WorkerID, Most: v.Fetchers, Wait: patience})
 		switch {
