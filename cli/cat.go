@@ -5,6 +5,7 @@ import (
 
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
+	flags "crawlnode/cli/remote"
 	"crawlnode/output/readback"
 )
 
@@ -57,7 +58,7 @@ func (v *catVerb) print(ctx context.Context, env *Env, source readback.Source) i
 	form := readback.Form{Headers: v.Headers, Text: v.Text, Raw: v.Raw}
 	err := readback.Print(ctx, source, v.URL, form, v.Most(), env.Stdout, env.Stderr)
 	if err != nil {
-		return env.Fail(exitCode(err), "%v", err)
+		return env.Fail(exitCode(err), "%v", flags.OrDataDir(err))
 	}
 	return command.ExitOK
 }

@@ -279,7 +279,7 @@ func TestStatus(t *testing.T) {
 	run(t, "", "status", "--addr", addr, "-o", "json").want(t, command.ExitOK, `"served_by": "n1"`, "")
 	run(t, "", "status", "--addr", addr, "--check", "ready").want(t, command.ExitError, "still joining", "")
 	run(t, "", "status", "--addr", addr, "--check", "healthy").want(t, command.ExitOK, "ok", "")
-	run(t, "", "status", "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers at 127.0.0.1:1: is the node running?")
+	run(t, "", "status", "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "without a node, --data-dir DIR answers")
 }
 
 func TestSeedsAdd(t *testing.T) {

@@ -59,7 +59,7 @@ func TestURLsList(t *testing.T) {
 	if r := run(t, "", "urls", "list", "-o", "json", "--limit", "1", "--addr", addr); strings.Count(r.out, "\n") != 1 {
 		t.Errorf("--limit 1 lists %s", r.out)
 	}
-	run(t, "", "urls", "list", "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers at 127.0.0.1:1")
+	run(t, "", "urls", "list", "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "without a node, --data-dir DIR answers")
 }
 
 // TestURLsListOfFolder lists what the node of a crawl has left.

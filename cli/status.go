@@ -10,6 +10,7 @@ import (
 
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
+	flags "crawlnode/cli/remote"
 )
 
 // statusVerb shows the cluster's status.
@@ -66,7 +67,7 @@ func (v *statusVerb) Run(ctx context.Context, env *Env) int {
 		case err != nil && ctx.Err() != nil:
 			return command.ExitOK
 		case err != nil && !v.Watch:
-			return env.Fail(command.ExitError, "%v", err)
+			return env.Fail(command.ExitError, "%v", flags.OrDataDir(err))
 		case err != nil:
 			fmt.Fprintln(&screen, plaintext.Escape(err.Error())) // it may come back
 		case v.Output == "json":

@@ -70,7 +70,7 @@ func (f *from) run(ctx context.Context, env *command.Env, fn func(ctx context.Co
 	}
 	if len(f.DataDir) == 0 {
 		return f.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
-			return fn(ctx, cluster{readback.Cluster{Node: c}, c})
+			return remote.OrDataDir(fn(ctx, cluster{readback.Cluster{Node: c}, c}))
 		})
 	}
 	dirs, code := pagefiles.OpenDataDirs(env, f.DataDir)

@@ -87,7 +87,7 @@ func (v *URLsVerb) Run(ctx context.Context, env *command.Env) int {
 		}
 	}
 	if err = errors.Join(err, from.Close()); err != nil {
-		return env.Fail(listCode(err, from.ExitCode(err)), "%v", err)
+		return env.Fail(listCode(err, from.ExitCode(err)), "%v", remote.OrDataDir(err))
 	}
 	return command.ExitOK
 }
