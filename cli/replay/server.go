@@ -102,7 +102,7 @@ func (s *server) write(w http.ResponseWriter, code int, body string) {
 	w.WriteHeader(code)
 	_, _ = fmt.Fprintf(w, "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\"><title>Archive</title>"+ // the client has gone
 		"<style>body{font:1rem/1.5 sans-serif;margin:2rem auto;max-width:40rem;padding:0 1rem}input{width:100%%;box-sizing:border-box;font:inherit;padding:.4rem}"+
-		"table{border-collapse:collapse;width:100%%}th,td{text-align:left;padding:.2rem .6rem .2rem 0}td:first-child,li,p{overflow-wrap:anywhere}</style>"+
+		"table{border-collapse:collapse;width:100%%}th,td{text-align:left;padding:.2rem .6rem .2rem 0}td:first-child{min-width:4.5rem}td:first-child,li,p{overflow-wrap:anywhere}</style>"+
 		"<h1>Archive</h1><form action=/ method=get><label>URL <input name=url type=text autofocus></label> <button>Show</button></form>%s", body)
 }
 
