@@ -59,6 +59,13 @@ func (a Agent) URL() string {
 	return a.uri + WellKnown
 }
 
+// Authority is the host of the address, with the port unless it is 443.
+func (a Agent) Authority() string {
+	authority, _, _ := strings.Cut(strings.TrimPrefix(a.uri, "https://"), "/")
+	authority, _, _ = strings.Cut(authority, "?")
+	return authority
+}
+
 // member is the agent as the value of a dictionary (RFC 9651, section 3.2).
 func (a Agent) member() string {
 	if a.direct {

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +125,9 @@ func TestParseAgent(t *testing.T) {
 		}
 		if err != nil || a.URL() != tc.url || a.member() != tc.member {
 			t.Errorf("%q: %q, %s, %v, want %q, %s", tc.text, a.URL(), a.member(), err, tc.url, tc.member)
+		}
+		if u, err := url.Parse(a.URL()); err != nil || a.Authority() != u.Host {
+			t.Errorf("%q: the authority is %q", tc.text, a.Authority())
 		}
 	}
 }
