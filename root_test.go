@@ -124,7 +124,8 @@ var table = []rule{
 	{"security/clusterkey", nil, "a leaf"},
 	{"security/door", nil, "a leaf: limits for strangers"},
 	{"security", []string{
-		"config", "crawl", "dnscache", "local", "membership", "peer/fanout", "web/fetcher",
+		"config", "crawl", "dnscache", "local", "membership", "peer/fanout", "web/botauth",
+		"web/fetcher",
 	},
 		"keys, tokens, callers and addresses; what callers may do is the API's"},
 	{"finish", []string{"crawl", "membership", "peer", "settings/crawldoc", "ticks"},
@@ -151,7 +152,7 @@ var table = []rule{
 	{"api/codes", nil, "a table: what is printed as a code, for whoever explains it"},
 	{"api", []string{
 		"config", "crawl", "metrics", "output/archive", "output/readback", "security/door", "ticks",
-		"web/urlnorm",
+		"web/botauth", "web/urlnorm",
 	},
 		"HTTP in front of interfaces that it declares; the definitions of settings make their schema"},
 	{"cli", []string{

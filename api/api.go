@@ -118,6 +118,10 @@ type Options struct {
 	// Hosts are host names, without port, that requests to this node may use in addition to IP
 	// addresses, localhost and names without a dot.
 	Hosts []string
+	// BotKeys returns the directory of the keys by which this node signs requests, and the header
+	// fields that sign it, for the authority of a request; own says that only this node goes by
+	// that name. Without a signature the fields are "". Nil, or a nil body: there is no key.
+	BotKeys func(authority string, own bool) (body []byte, input, signature string)
 	// Logger gets one line for each failure inside the node.
 	Logger *slog.Logger
 	// History holds the curves of the dashboard. The caller runs it and waits for its end. Nil:
@@ -159,7 +163,7 @@ const MaxHeaderBytes = 64 << 10
 // New returns the handler of all paths.
 func New(backend Backend, o Options) http.Handler {
 	o.begin()
-	s := &server{backend: backend, log: o.Logger, dash: dashboard.New(backend, o.History, o.Logger), metricsPage: backend.Metrics(), streams: make(chan struct{}, maxStreams), lists: make(chan struct{}, maxLists)}
+	s := &server{backend: backend, log: o.Logger, dash: dashboard.New(backend, o.History, o.Logger), metricsPage: backend.Metrics(), streams: make(chan struct{}, maxStreams), lists: make(chan struct{}, maxLists), botKeys: o.BotKeys, ownHosts: o.Hosts}
 	table := routes()
 	s.document = describe(table)
 	mux := http.NewServeMux()
@@ -220,6 +224,8 @@ type server struct {
 	lists       chan struct{} // one for each list of URLs that is streamed
 	document    []byte        // OpenAPI
 	metricsPage http.Handler
+	botKeys     func(authority string, own bool) (body []byte, input, signature string) // Options.BotKeys
+	ownHosts    []string                                                                // Options.Hosts
 }
 
 func (s *server) metrics(w http.ResponseWriter, r *http.Request) { s.metricsPage.ServeHTTP(w, r) }

@@ -12,6 +12,7 @@ get /status 200: api_version as_of served_by version cluster ring crawl throughp
 get /livez 200
 get /readyz 200,503
 get /healthz 200
+get /.well-known/http-message-signatures-directory 200
 get /metrics 200
 get /openapi.json 200
 post /api/v1/seeds 200,503: accepted duplicates out_of_scope invalid

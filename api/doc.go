@@ -8,6 +8,7 @@
 //	GET  /readyz           this node takes part: 503 while it joins or leaves
 //	GET  /healthz          the cluster's health: 503 when it is critical
 //	GET  /metrics          Prometheus
+//	GET  /.well-known/http-message-signatures-directory  the public keys of --bot-key
 //	GET  /openapi.json     all of this as OpenAPI 3.1; also in docs/openapi.json
 //	POST /api/v1/seeds     crawl.SeedReport; JSON {"urls":[...]} or one URL a line
 //	GET  /api/v1/ring      crawl.RingReport
@@ -44,8 +45,8 @@
 //
 // # Access
 //
-// With Options.Access every path but /livez and /readyz requires a token, as a Bearer token or as
-// the password of Basic, and the minimum role that roles.go lists for the path. Without
+// With Options.Access every path but /livez, /readyz and the directory of bot keys requires a
+// token, as a Bearer token or as the password of Basic, and the minimum role that roles.go lists for the path. Without
 // Options.Access the API is for this machine or a closed network. A web page that a person visits
 // must not reach it: a Host header with a name that an attacker's name server could point here is
 // refused, on loopback also with a key. Requests that a browser sends for a page of another site are

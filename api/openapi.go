@@ -139,11 +139,12 @@ func (s *schemas) responses(rt *route) object {
 	if rt.probe {
 		all["503"] = s.unavailable("this node does not take part, or something critical is wrong; see the text", object{"text/plain": object{"schema": object{"type": "string", "description": "why, in one line"}}})
 	}
-	if rt.role() == crawl.RoleNobody {
-		return all
-	}
 	problem := object{problemType: object{"schema": s.of(reflect.TypeFor[Problem]())}}
-	for _, code := range append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, rt.errors...) {
+	var codes []int // nobody is refused where no token is needed
+	if rt.role() > crawl.RoleNobody {
+		codes = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}
+	}
+	for _, code := range append(codes, rt.errors...) {
 		switch {
 		case code != busy:
 			all[strconv.Itoa(code)] = object{"description": refusals[code], "content": problem}
@@ -152,6 +153,9 @@ func (s *schemas) responses(rt *route) object {
 		default:
 			all["503"].(object)["content"].(object)[problemType] = problem[problemType]
 		}
+	}
+	if rt.role() == crawl.RoleNobody {
+		return all
 	}
 	all["default"] = object{"description": "any other error: an unknown path or method, or an internal error", "content": problem}
 	return all

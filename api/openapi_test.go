@@ -281,6 +281,7 @@ var answers = []struct {
 	{"livez", "/livez", "", 200},
 	{"readyz", "/readyz", "", 503},
 	{"healthz", "/healthz", "", 503},
+	{"botDirectory", "/.well-known/http-message-signatures-directory", "", 404},
 	{"metrics", "/metrics", "", 200},
 	{"openapi", "/openapi.json", "", 200},
 	{"status", "/status", "", 200},

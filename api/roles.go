@@ -11,6 +11,7 @@ import "crawlnode/crawl"
 var roles = map[string]crawl.Role{
 	"GET /livez":  crawl.RoleNobody,
 	"GET /readyz": crawl.RoleNobody,
+	"GET /.well-known/http-message-signatures-directory": crawl.RoleNobody, // public keys
 
 	"GET /healthz":                         crawl.RoleRead,
 	"GET /metrics":                         crawl.RoleRead,

@@ -23,6 +23,7 @@ import (
 var allowed = map[string]string{
 	"GET /livez":  "-roa",
 	"GET /readyz": "-roa",
+	"GET /.well-known/http-message-signatures-directory": "-roa",
 
 	"GET /":                                "roa",
 	"GET /nodes":                           "roa",

@@ -9,6 +9,7 @@ import (
 	"crawlnode/api/dashboard"
 	"crawlnode/api/urllist"
 	"crawlnode/crawl"
+	"crawlnode/web/botauth"
 )
 
 // route is one path of the API with a method. The table of routes fills both the mux and the
@@ -88,6 +89,7 @@ func readRoutes() []route {
 	return []route{
 		{method: "GET", path: "/livez", id: "livez", gives: "the process answers", summary: "Whether the process answers.", serve: (*server).livez, other: plain},
 		{method: "GET", path: "/readyz", id: "readyz", gives: "this node takes part", summary: "Whether this node takes part; 503 while it joins or leaves.", serve: (*server).readyz, probe: true, other: plain},
+		{method: "GET", path: botauth.WellKnown, id: "botDirectory", gives: "the public keys as a JWK Set, signed for the host that was asked if it is the node's own or that of --bot-agent", summary: "The keys by which this node signs its requests (Web Bot Auth); 404 without --bot-key.", serve: (*server).directory, other: []media{{name: botauth.MediaType, what: "a JWK Set (RFC 7517)"}}, errors: []int{http.StatusNotFound}},
 		{method: "GET", path: "/healthz", id: "healthz", gives: "nothing critical", summary: "The cluster's health; 503 when it is critical.", serve: (*server).healthz, probe: true, other: plain, errors: []int{busy}},
 		{method: "GET", path: "/metrics", id: "metrics", gives: "this node's metrics, in the exposition format of Prometheus", summary: "Prometheus.", serve: (*server).metrics, other: []media{{name: "text/plain", what: "the exposition"}}},
 		{method: "GET", path: "/openapi.json", id: "openapi", gives: "this document", summary: "This document.", serve: (*server).openapi, reply: map[string]any{}},

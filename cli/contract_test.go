@@ -14,7 +14,7 @@ var contractVerbs = map[string]string{
 	"seeds add": "file priority again addr <urls>", "nodes list": "addr", "nodes drain": "addr <node>", "nodes forget": "addr <node>", "nodes rotate-key": "addr",
 	"urls why": "addr <url>", "urls recrawl": "host match addr <urls>", "urls list": "state host output addr", "hosts show": "addr <host>",
 	"crawl-config show": "addr", "crawl-config set": "addr <changes>", "pause": "addr", "resume": "addr", "stop": "all addr", "scope test": "<urls>",
-	"keygen": "role token", "doctor": "", "version": "", "cat": "headers text raw data-dir addr <url>",
+	"keygen": "role token bot", "bot directory": "bot-key", "doctor": "", "version": "", "cat": "headers text raw data-dir addr <url>",
 	"focus train": "like unlike output", "export cdxj": "", "export parquet": "", "export wacz": "", "export bulk": "", "export jsonl": "",
 	"graph rank": "<files>", "explain": "<code>", "search": "n output addr <words>", "index": "<files>", "worker": "addr", "replay": "addr <files>",
 }

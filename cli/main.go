@@ -58,7 +58,8 @@ type grammar struct {
 	Pause      pauseVerb            `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
 	Resume     resumeVerb           `cmd:"" help:"Go on with a paused crawl."`
 	Stop       stop.Verb            `cmd:"" help:"Stop a node, or with --all every node of the cluster."`
-	Keygen     keygenVerb           `cmd:"" help:"Make a cluster key, or a token of less power."`
+	Keygen     keygenVerb           `cmd:"" help:"Make a cluster key, a token of less power, or the key that signs requests."`
+	Bot        botVerbs             `cmd:"" help:"Publish the keys by which requests are signed."`
 	Tokens     tokensVerbs          `cmd:"" help:"Revoke a token."`
 	Config     configVerbs          `cmd:"" help:"Show the settings, and where each of them comes from."`
 	Simweb     bench.WebVerb        `cmd:"" help:"Serve a synthetic web on this machine, to try a crawl on."`

@@ -169,7 +169,7 @@ func (s *session) handler(history *api.History) http.Handler {
 }
 
 func (s *session) apiOptions() api.Options {
-	return api.Options{Access: s.node.Access(), Hosts: s.ownNames(), Logger: s.log}
+	return api.Options{Access: s.node.Access(), Hosts: s.ownNames(), BotKeys: s.node.BotDirectory, Logger: s.log}
 }
 
 // ownNames are the host names, beside addresses, that this node was given to

@@ -136,6 +136,10 @@ type Politeness struct {
 	UserAgent string `name:"user-agent" group:"politeness" placeholder:"STRING" help:"Sent with every request (default: crawlnode/<version> (+<contact>))." live:"cluster"`
 	// RobotsAgent is the product token that site owners address. Empty: that of the user agent.
 	RobotsAgent string `name:"robots-agent" group:"politeness" placeholder:"TOKEN" help:"Group of robots.txt, X-Robots-Tag and meta robots that is obeyed (default: the product token of --user-agent)." live:"cluster"`
+	// BotKey is a file of package botauth, BotAgent the https address that publishes its keys. Each
+	// node reads its own file, so that the private key is never sent between nodes.
+	BotKey   string `name:"bot-key" group:"politeness" placeholder:"FILE" help:"Sign every request with this Ed25519 key (Web Bot Auth), the same on all nodes; crawlnode keygen --bot makes it. With --bot-agent." live:"start"`
+	BotAgent string `name:"bot-agent" group:"politeness" placeholder:"URL" help:"https address that publishes the keys of --bot-key: a host with the well-known path, or the key set itself." live:"start"`
 	// Contact is a mail address or a web page about the crawl.
 	Contact string `group:"politeness" placeholder:"MAIL|URL" help:"Contact for site owners; required to crawl anything outside --allow-net." live:"cluster"`
 	// Robots is obey or ignore; ignore applies only to hosts inside AllowNet.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/web/botauth"
 	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
 )
@@ -149,6 +150,7 @@ func (c *Config) validatePoliteness() error {
 	if c.RobotsAgent != "" && !crawl.IsProductToken(c.RobotsAgent) {
 		add("--robots-agent: %q is no product token: use letters, _ and - only, as in FieldBot", c.RobotsAgent)
 	}
+	problems = append(problems, c.botProblems()...)
 	if c.Contact != "" && !isContact(c.Contact) {
 		add("--contact: %q is neither a mail address nor a web page: write me@example.org or https://example.org/crawl", c.Contact)
 	}
@@ -156,6 +158,24 @@ func (c *Config) validatePoliteness() error {
 		add("--contact: is required to crawl anything outside --allow-net: give a contact for site owners, such as --contact me@example.org")
 	}
 	return joinLines(problems)
+}
+
+// botProblems are what is wrong with the settings of signed requests.
+func (c *Config) botProblems() []string {
+	switch {
+	case c.BotKey == "" && c.BotAgent == "":
+		return nil
+	case c.BotAgent == "":
+		return []string{"--bot-key: needs --bot-agent, the https address that publishes the key, such as https://bot.example: give both or neither"}
+	}
+	var problems []string
+	if c.BotKey == "" {
+		problems = append(problems, "--bot-agent: needs --bot-key, the key whose public half is published there: give both or neither; crawlnode keygen --bot FILE makes one")
+	}
+	if _, err := botauth.ParseAgent(c.BotAgent); err != nil {
+		problems = append(problems, fmt.Sprintf("--bot-agent: %q: %v", c.BotAgent, err))
+	}
+	return problems
 }
 
 func (c *Config) validateOutput() error {

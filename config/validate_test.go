@@ -19,6 +19,10 @@ func TestValidate(t *testing.T) {
 		want   []string // parts of the message; none: valid
 	}{
 		{"beyond loopback", func(c *Config) { c.HTTP = "0.0.0.0:80" }, []string{"--http 0.0.0.0:80", "--cluster-key-file", "--insecure"}},
+		{"a bot key alone", func(c *Config) { c.BotKey = "bot.pem" }, []string{"--bot-key", "needs --bot-agent", "both or neither"}},
+		{"a bot agent alone", func(c *Config) { c.BotAgent = "https://bot.example" }, []string{"--bot-agent", "needs --bot-key", "keygen --bot"}},
+		{"a bot agent without https", func(c *Config) { c.BotKey, c.BotAgent = "bot.pem", "http://bot.example" }, []string{"--bot-agent", "https://"}},
+		{"a bot key and agent", func(c *Config) { c.BotKey, c.BotAgent = "bot.pem", "https://bot.example" }, nil},
 		{"all interfaces", func(c *Config) { c.Gossip = ":80" }, []string{"--gossip :80", "--insecure"}},
 		{"a name", func(c *Config) { c.RPC = "node.example.org:80" }, []string{"--rpc", "--insecure"}},
 		{"beyond loopback with a key", func(c *Config) { c.HTTP, c.ClusterKeyFile = "0.0.0.0:80", "key" }, nil},

@@ -72,6 +72,14 @@ type NodeBlock struct {
 	// Ranks is the histogram of the importance of the URLs that it holds (package importance); empty:
 	// importance does not count.
 	Ranks []byte `json:"ranks,omitempty"`
+	// Bot has the keys by which it signs requests; nil: it signs none.
+	Bot *BotBlock `json:"bot,omitempty"`
+}
+
+// BotBlock is what a node says of its --bot-key.
+type BotBlock struct {
+	Keys  []string  `json:"keys"`  // JWK thumbprints (RFC 7638); the first one's key signs
+	Since time.Time `json:"since"` // the node's start
 }
 
 // NodeLoad is how busy a node is with what a block does not tell elsewhere. Shares are from 0 to

@@ -101,12 +101,13 @@ const (
 	ReasonNoBrowser       = "no_browser"          // warn: a node takes pages as they were fetched
 	ReasonNoSandbox       = "browser_no_sandbox"  // warn: a browser runs as root, without its sandbox
 	ReasonTrap            = "trap"                // warn: a site makes pages without end
+	ReasonBotKey          = "bot_key_differs"     // critical: a node fetches nothing, because the others sign with another key
 	ReasonRefused         = "addresses_refused"   // warn: a node refuses addresses that the crawl allows, for want of its own flag
 )
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNotAdmitted, ReasonUnanswered, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails, ReasonIndexFails, ReasonNoBrowser, ReasonNoSandbox, ReasonTrap, ReasonRefused}
+	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNotAdmitted, ReasonUnanswered, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails, ReasonIndexFails, ReasonNoBrowser, ReasonNoSandbox, ReasonTrap, ReasonBotKey, ReasonRefused}
 
 // HealthReason is one problem that needs attention.
 type HealthReason struct {

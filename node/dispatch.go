@@ -144,7 +144,7 @@ func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 	s := &n.doc.Current().Doc.Settings
 	f := fetcher.New(fetcher.Options{UserAgent: s.UserAgent, MaxBody: s.MaxBody, TLSRecord: s.TLSRecord,
 		MaxIdleConns: n.breadth.Kept(), LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: func(a netip.Addr) bool { return n.settings().Allowed(a) }, Denied: n.mayNotDial,
-		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.Fetcher()})
+		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.Fetcher(), Signer: n.bot.signer()})
 	return n.tracePages(pipeline.Options{Workers: n.breadth.Most(), Limit: n.breadth.Now, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Jars: n.front, Deriver: n.outputs.Deriver(), Derives: strings.Join(n.cfg.Derive, ","), Fetcher: f, Elsewhere: n.elsewhere, Keeper: n, Rules: n.pipelineRules, Log: n.log,
 		NoFingerprints: n.bare, Documents: new(search.Maker), Renderer: n.renderer, Traps: trapWatch{n}})
 }
@@ -166,6 +166,7 @@ func (f moveFetching) Hold(p crawl.Partition, epoch crawl.Epoch) {
 	if p == 0 {
 		f.node.permits.Acquired(time.Now(), epoch != f.loaded)
 	}
+	f.node.judgeBot(time.Now())
 	f.Dispatcher.Hold(p, epoch, time.Now())
 }
 

@@ -79,6 +79,9 @@ func Open(o Options) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if n.bot, err = openBot(&n.cfg, n.started); err != nil {
+		return nil, err
+	}
 	if n.dir, n.name, err = datadir.OpenNamed(n.cfg.Name, n.cfg.DataDir == "", config.NameFrom, n.cfg.DataDirFor); err != nil {
 		return nil, err
 	}

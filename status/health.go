@@ -52,7 +52,7 @@ func urgency(code string) int {
 // Critical reports whether a reason of this code means that work has stopped or may be lost.
 func Critical(code string) bool {
 	switch code {
-	case crawl.ReasonPausedMinority, crawl.ReasonWaitsForMembers, crawl.ReasonOffline, crawl.ReasonUnserved, crawl.ReasonLowDisk, crawl.ReasonDiskFull, crawl.ReasonDiskStalled, crawl.ReasonDNSDown:
+	case crawl.ReasonPausedMinority, crawl.ReasonWaitsForMembers, crawl.ReasonOffline, crawl.ReasonUnserved, crawl.ReasonLowDisk, crawl.ReasonDiskFull, crawl.ReasonDiskStalled, crawl.ReasonDNSDown, crawl.ReasonBotKey:
 		return true
 	}
 	return false

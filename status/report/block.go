@@ -48,7 +48,7 @@ func (r *Reporter) Block() *crawl.NodeBlock {
 	b.Output.Upload = r.Outputs.Uploads(now)
 	b.Output.Sinks = r.Sinks.State(now)
 	b.Waiting, b.Revisits = r.Finisher.Waiting(), r.revisits(now, &b.Counters)
-	b.Index, b.Render = r.Index(), r.Render()
+	b.Index, b.Render, b.Bot = r.Index(), r.Render(), r.Bot()
 	b.Workers = r.workers()
 	if r.Traps != nil {
 		b.Traps = r.Traps()

@@ -56,6 +56,9 @@ func (r *Reporter) HealthReasons() []crawl.HealthReason {
 		rs = append(rs, indexReason(r.Name, since, err, time.Now())...)
 	}
 	rs = append(rs, r.renderReasons()...)
+	if since, why := r.BotDiffers(); why != "" {
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonBotKey, Since: since.UTC(), Message: why})
+	}
 	if f, refusing := r.Refusing(time.Now()); refusing {
 		rs = append(rs, refusalReason(r.Name, f))
 	}
@@ -175,12 +178,20 @@ func (r *Reporter) PausedReason(noLease bool) string {
 		return "the disk is nearly full" + r.Space.Where()
 	case !r.Outputs.Shortage().Since.IsZero():
 		return "the archive finds no space at " + r.Outputs.Shortage().Path
+	case r.botDiffers():
+		return "its bot key is not that of the other nodes"
 	case d.State == crawl.CrawlPaused:
 		return "the crawl was paused"
 	case noLease:
 		return "no lease: too few members have confirmed it in the last seconds"
 	}
 	return ""
+}
+
+// botDiffers reports whether this node fetches nothing because of its bot key.
+func (r *Reporter) botDiffers() bool {
+	_, why := r.BotDiffers()
+	return why != ""
 }
 
 // waitPatience is how long a restarted node waits before it tells the operator: the others list

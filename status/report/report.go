@@ -97,13 +97,17 @@ type Options struct {
 	Render    func() *crawl.RenderBlock           // nil: no page is shown to a browser
 	Traps     func() []crawl.TrapStatus           // series of pages without end; nil: none
 	Refusing  func(now time.Time) (egress.Refusal, bool)
-	Peers     *heartbeat.Table
-	Space     *disk.Space
-	Stalls    *disk.Stalls
-	Sinks     *sink.Set
-	Timings   Timings
-	Breadth   *breadth.Breadth               // of the fetchers
-	Traffic   func() map[string]peer.Traffic // with other nodes, by method
+	// Bot has the keys by which this node signs; BotDiffers says why it does not fetch because of
+	// them, "" is that it does.
+	Bot        func() *crawl.BotBlock
+	BotDiffers func() (since time.Time, why string)
+	Peers      *heartbeat.Table
+	Space      *disk.Space
+	Stalls     *disk.Stalls
+	Sinks      *sink.Set
+	Timings    Timings
+	Breadth    *breadth.Breadth               // of the fetchers
+	Traffic    func() map[string]peer.Traffic // with other nodes, by method
 	// Processors is the processors' time used so far, as resources.ProcessorTime returns it.
 	Processors func() (own, busy, all int64)
 }

@@ -5,6 +5,7 @@
 //
 //	check the address    only public ones, or those that Options.Allowed names
 //	take or dial         a kept connection to exactly that host and address, else a new one
+//	sign                 with Options.Signer, the host and a nonce (package botauth)
 //	ask                  Request.BeforeWrite: may the request still be sent?
 //	send                 one GET; no further request follows by itself
 //	read                 head, then payload, each with its own limits of time and size

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"crawlnode/web/botauth"
 	"crawlnode/web/mime"
 	"crawlnode/web/urlnorm"
 )
@@ -68,6 +69,8 @@ type Options struct {
 	TLSRecord bool
 	// RootCAs are trusted certificates; nil: the system's.
 	RootCAs *x509.CertPool
+	// Signer signs each request (Web Bot Auth); nil: none is signed.
+	Signer *botauth.Signer
 }
 
 // defaultRatio is the default of MaxRatio.
@@ -236,6 +239,7 @@ type exchange struct {
 	req      Request
 	key      connKey
 	head     []byte // of the request
+	signed   botauth.Signed
 	maxBody  int64
 	timeout  time.Duration // of the whole fetch
 	headTime time.Duration // of the wait for the head
@@ -294,6 +298,7 @@ func (f *Fetcher) newExchange(ctx context.Context, req *Request) (*exchange, err
 	if !plainValue(req.UserAgent) || !plainValue(f.o.UserAgent) {
 		return nil, &Error{Category: Other, Err: errors.New("the user agent has control characters in it")}
 	}
+	x.sign()
 	if x.head, err = x.requestHead(); err != nil {
 		return nil, &Error{Category: Other, Err: err}
 	}

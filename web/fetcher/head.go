@@ -2,11 +2,15 @@ package fetcher
 
 import (
 	"bytes"
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"crawlnode/web/botauth"
 )
 
 // accepted is sent as Accept-Encoding. deflate is decoded when it comes, but not asked for, because
@@ -18,7 +22,7 @@ type line struct{ name, value string }
 
 // lines are the header lines of the request except Host. A validator that cannot be sent back
 // unchanged is left out.
-func (x *exchange) lines() [6]line {
+func (x *exchange) lines() [9]line {
 	l := [...]line{
 		{"User-Agent", x.req.UserAgent},
 		{"Accept", "text/html,application/xhtml+xml,*/*;q=0.8"},
@@ -26,6 +30,9 @@ func (x *exchange) lines() [6]line {
 		{"If-None-Match", x.req.ETag},
 		{"If-Modified-Since", x.req.LastModified},
 		{"Cookie", x.req.Cookie},
+		{"Signature-Agent", x.signed.Agent},
+		{"Signature-Input", x.signed.Input},
+		{"Signature", x.signed.Signature},
 	}
 	if l[0].value == "" {
 		l[0].value = x.f.o.UserAgent
@@ -42,6 +49,17 @@ func (x *exchange) lines() [6]line {
 		}
 	}
 	return l
+}
+
+// sign signs the request, if the Fetcher signs. The nonce is drawn here, once for each exchange: the
+// same bytes go over a second connection only when the first has taken none.
+func (x *exchange) sign() {
+	if x.f.o.Signer == nil {
+		return
+	}
+	var nonce [botauth.NonceSize]byte
+	_, _ = rand.Read(nonce[:]) // it never fails: package crypto/rand
+	x.signed = x.f.o.Signer.Sign(x.host(), time.Now(), nonce)
 }
 
 // host is the value of the Host header.

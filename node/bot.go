@@ -1,0 +1,154 @@
+package node
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"crawlnode/config"
+	"crawlnode/crawl"
+	"crawlnode/security/keyfile"
+	"crawlnode/status"
+	"crawlnode/web/botauth"
+)
+
+// This file is what a node does with --bot-key: it signs, publishes the keys, and fetches nothing
+// when the others sign with other keys.
+
+// bot is a node's identity before web servers. It does not change.
+type bot struct {
+	keys  []botauth.Key // the first signs
+	agent botauth.Agent
+	block *crawl.BotBlock
+}
+
+// openBot reads the key; nil: nothing is signed.
+func openBot(c *config.Config, started time.Time) (*bot, error) {
+	keys, err := keyfile.LoadBotKeys(c.BotKey)
+	if keys == nil || err != nil {
+		return nil, err
+	}
+	agent, err := botauth.ParseAgent(c.BotAgent)
+	if err != nil {
+		return nil, usageError(fmt.Errorf("--bot-agent: %w", err))
+	}
+	b := &bot{keys: keys, agent: agent, block: &crawl.BotBlock{Since: started.UTC()}}
+	for _, k := range keys {
+		b.block.Keys = append(b.block.Keys, k.ID())
+	}
+	return b, nil
+}
+
+// signer signs the requests of a fetcher; nil: none is signed.
+func (b *bot) signer() *botauth.Signer {
+	if b == nil {
+		return nil
+	}
+	return botauth.NewSigner(b.keys[0], b.agent)
+}
+
+// botBlock is what this node says of its keys.
+func (n *Node) botBlock() *crawl.BotBlock {
+	if n.bot == nil {
+		return nil
+	}
+	return n.bot.block
+}
+
+// BotDirectory is the directory of this node's keys; nil without --bot-key. It is signed for an
+// authority that is this node's own or that of --bot-agent. For any other there is no signature:
+// its owner could publish these keys as theirs.
+func (n *Node) BotDirectory(authority string, own bool) (body []byte, input, signature string) {
+	if n.bot == nil {
+		return nil, "", ""
+	}
+	body = botauth.Directory(n.bot.keys)
+	if !own && authority != n.bot.agent.Authority() {
+		return body, "", ""
+	}
+	var nonces [botauth.MaxKeys][botauth.NonceSize]byte
+	for i := range nonces {
+		_, _ = rand.Read(nonces[i][:]) // it never fails: package crypto/rand
+	}
+	input, signature = botauth.SignDirectory(n.bot.keys, authority, time.Now(), nonces)
+	return body, input, signature
+}
+
+// oddBot is since when this node's keys differ from the others', and from whose.
+type oddBot struct {
+	since time.Time
+	from  status.BotMember
+}
+
+// judgeBot compares this node's keys with those that the other members have told. It is called once
+// a second, and before a partition is held, so that a node that joins with another key fetches
+// nothing at all.
+func (n *Node) judgeBot(now time.Time) {
+	others := n.others()
+	members := make([]status.BotMember, 0, len(others)+1)
+	members = append(members, botMember(n.id, n.name, n.botBlock()))
+	infos := n.peers.All()
+	for _, m := range others {
+		if info, ok := infos[m.ID]; ok && info.Block.Boot == m.Boot {
+			members = append(members, botMember(m.ID, m.Name, info.Block.Bot))
+		}
+	}
+	from, odd := status.OddBot(n.id, members)
+	if !odd {
+		n.odd.Store(nil)
+		return
+	}
+	since := now
+	if before := n.odd.Load(); before != nil {
+		since = before.since
+	}
+	n.odd.Store(&oddBot{since, from})
+}
+
+func botMember(id crawl.NodeID, name string, b *crawl.BotBlock) status.BotMember {
+	m := status.BotMember{ID: id, Name: name}
+	if b != nil {
+		m.Keys, m.Since = b.Keys, b.Since
+	}
+	return m
+}
+
+// lookAtBots stops fetching when the keys differ, and resumes it when they agree.
+func (n *Node) lookAtBots(now time.Time) {
+	n.judgeBot(now)
+	o := n.odd.Load()
+	if (o != nil) == n.oddTold {
+		return
+	}
+	if n.oddTold = o != nil; n.oddTold {
+		n.log.Error("this node fetches nothing, because its bot key is not that of the others", "own", idsOf(n.botBlock()), "differs_from", o.from.Name)
+	} else {
+		n.log.Info("the bot key agrees with that of the others: this node fetches again")
+	}
+	n.documentChanged()
+}
+
+func idsOf(b *crawl.BotBlock) string {
+	if b == nil {
+		return "none"
+	}
+	return strings.Join(b.Keys, ", ")
+}
+
+// botDiffers says since when this node fetches nothing because of its keys, and why; "": it does.
+func (n *Node) botDiffers() (since time.Time, why string) {
+	o := n.odd.Load()
+	if o == nil {
+		return time.Time{}, ""
+	}
+	own, theirs, do := "signs its requests with another key", o.from.Name+" signs with "+strings.Join(o.from.Keys, ", "), "the --bot-key and --bot-agent of the others"
+	switch {
+	case n.bot == nil:
+		own = "has no --bot-key"
+	case len(o.from.Keys) == 0:
+		theirs, do = o.from.Name+" signs nothing", "no --bot-key, or the others with this one"
+	}
+	return o.since, fmt.Sprintf("%s fetches nothing, because it %s, and web servers would take it for another crawler: %s; restart it with %s",
+		n.name, own, theirs, do)
+}

@@ -1,0 +1,56 @@
+package status
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// TestOddBot tries clusters written as "id:keys@start", and says which members are the odd ones.
+func TestOddBot(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ members, odd string }{
+		{"a:", ""},
+		{"a:x@1", ""},
+		{"a: b: c:", ""},
+		{"a:x@1 b:x@2 c:x@3", ""},
+		{"a:x@3 b:x@2 c:y@1", "c"}, // the majority, not the eldest
+		{"a:x@1 b:x@2 c:", "c"},    // no key
+		{"a: b: c:x@1", "c"},       // a key among nodes without
+		{"a: b:x@9", "a"},          // of two, the one that signs nothing
+		{"a:x@2 b:y@1", "a"},       // of two, the younger
+		{"b:x@1 a:y@1", "b"},       // at once: any, and the same everywhere
+		{"a:x@1 b:yx@2 c:y@3", ""}, // a rotation, half-way
+		{"a:x@1 b:x@2 c:y@3 d:y@4", "c d"},
+	} {
+		var members []BotMember
+		for text := range strings.FieldsSeq(tc.members) {
+			id, rest, _ := strings.Cut(text, ":")
+			keys, start, _ := strings.Cut(rest, "@")
+			m := BotMember{ID: crawl.NodeID(id)}
+			if keys != "" {
+				m.Keys, m.Since = strings.Split(keys, ""), time.Unix(int64(start[0]), 0)
+			}
+			members = append(members, m)
+		}
+		for range 2 { // in any order
+			var odd []string
+			for _, m := range members {
+				if _, is := OddBot(m.ID, members); is {
+					odd = append(odd, string(m.ID))
+				}
+			}
+			slices.Sort(odd)
+			if got := strings.Join(odd, " "); got != tc.odd {
+				t.Errorf("%s: %q differ, want %q", tc.members, got, tc.odd)
+			}
+			slices.Reverse(members)
+		}
+	}
+	if _, odd := OddBot("z", []BotMember{{ID: "a", Keys: []string{"x"}}}); odd {
+		t.Error("a node that is no member is odd")
+	}
+}
