@@ -37,8 +37,8 @@ type rule struct {
 var table = []rule{
 	{"web", nil, "what the web is made of: usable, testable and readable alone"},
 	{"crawl", []string{
-		"web/urlnorm",
-	}, "the nouns, and urlnorm is the only maker of canonical URLs"},
+		"web/urlnorm", "web/wall",
+	}, "the nouns; urlnorm is the only maker of canonical URLs, and wall names the products"},
 	{"ticks", nil, "a leaf"},
 	{"metrics", nil, "a leaf"},
 	{"simweb", nil, "a judge that knows nothing of the crawler"},
@@ -70,6 +70,7 @@ var table = []rule{
 		"it stores bytes; what keys and values mean is known above"},
 	{"frontier", []string{
 		"crawl", "importance/opic", "local/files", "recrawl/visits", "web/scope", "web/urlnorm",
+		"web/wall",
 	},
 		"one node's store of URLs; it knows the pure rules by which pages come again and count"},
 	{"scheduler/core", []string{"crawl", "retry", "scheduler/shares", "scheduler/timers"},

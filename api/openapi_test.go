@@ -454,6 +454,10 @@ func fill(v reflect.Value, name string) {
 			fill(v.Index(i), name)
 		}
 	case reflect.Map:
+		if v.Type() == reflect.TypeFor[map[string]int64]() {
+			v.Set(reflect.ValueOf(map[string]int64{"cloudflare": 1}))
+			return
+		}
 		v.Set(reflect.ValueOf(map[string]any{"a": 1, "b": []string{"x"}}))
 	case reflect.String:
 		text := "x"

@@ -18,6 +18,8 @@ type Answers struct {
 	HeaderTimeout time.Duration `name:"header-timeout" group:"politeness" placeholder:"DURATION" default:"15s" help:"Time limit of an answer's head." min:"100ms" max:"1h" live:"cluster"`
 	// Cookies is off, visit or host.
 	Cookies string `group:"politeness" placeholder:"off|visit|host" default:"visit" help:"visit: cookies set by a redirect go with that page's redirects, on the same host, and end with the page; host: each host has a jar of 50 cookies, 4 KiB each." live:"cluster"`
+	// Blocked is off or back-off.
+	Blocked string `group:"politeness" placeholder:"off|back-off" default:"back-off" help:"back-off: an answer that is a bot wall is archived, not indexed and not followed, and its host waits as after 429; a host that answers so again and again rests for a day." live:"cluster"`
 }
 
 // validateAnswers checks the settings about what servers answer.

@@ -18,7 +18,7 @@ type URLAnalysis struct {
 const (
 	AnalysisPending = "pending" // it waits for a fetch
 	AnalysisFetched = "fetched" // it was fetched, with whatever status
-	AnalysisError   = "error"   // it was given up
+	AnalysisError   = "error"   // it was given up, or is behind a bot wall
 	AnalysisBlocked = "blocked" // robots.txt, a budget or the scope refuses it
 )
 

@@ -46,6 +46,8 @@ type Capture struct {
 	NearOf  string
 	// NoIndex is Outcome.NoIndex; the response record has it in the field Crawlnode-Robots.
 	NoIndex bool
+	// Wall is Outcome.Wall by name; the response record has it in the field Crawlnode-Wall. "": the answer is no bot wall.
+	Wall string
 	// RobotsAgent is the product token that robots directives were read for, when it is not
 	// DefaultAgent; the response record has it in the field Crawlnode-Robots-Agent.
 	RobotsAgent string

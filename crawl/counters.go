@@ -1,5 +1,7 @@
 package crawl
 
+import "crawlnode/web/wall"
+
 // ErrCategory classifies a failed fetch, as in /status.fetch.errors_by_category.
 type ErrCategory uint8
 
@@ -88,6 +90,8 @@ type Counters struct {
 	Texts, TextBytes, TextChanges int64
 	Retries                       int64                   // requests that were, or will be, made again
 	GivenUp                       [NumGiveUpReasons]int64 // of Failed, but for URLs that another one replaces
+	Walls                         [wall.MaxProducts]int64 // answers that were bot walls, by wall.Product
+	HostsWalled                   int64                   // hosts with HostState.WalledSince
 }
 
 // OverdueBuckets are the upper bounds, in seconds, of the histogram of how late due pages are put into the queue; the last
@@ -125,6 +129,10 @@ func (c *Counters) Each(f func(*int64)) {
 	for i := range c.GivenUp {
 		f(&c.GivenUp[i])
 	}
+	f(&c.HostsWalled)
+	for i := range c.Walls {
+		f(&c.Walls[i])
+	}
 }
 
 // Plus adds d to c.
@@ -161,6 +169,10 @@ func (c *Counters) add(d *Counters, times int64) {
 	c.Retries += times * d.Retries
 	for i := range c.GivenUp {
 		c.GivenUp[i] += times * d.GivenUp[i]
+	}
+	c.HostsWalled += times * d.HostsWalled
+	for i := range c.Walls {
+		c.Walls[i] += times * d.Walls[i]
 	}
 	for i := range c.Overdue {
 		c.Overdue[i] += times * d.Overdue[i]
@@ -213,5 +225,12 @@ func (c *Counters) CountDefects(o *Outcome) {
 	}
 	if o.Truncated != "" {
 		c.Errors[ErrTruncated]++
+	}
+}
+
+// CountWall counts an answer that was a bot wall.
+func (c *Counters) CountWall(o *Outcome) {
+	if o.Wall != wall.None {
+		c.Walls[min(o.Wall, wall.MaxProducts-1)]++
 	}
 }

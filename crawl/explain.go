@@ -107,6 +107,7 @@ type RecordReport struct {
 	NotBefore *time.Time     `json:"not_before"` // earliest next attempt; null: no limit
 	Status    *int           `json:"status"`     // of the last answer; null: there was none
 	Reason    *string        `json:"reason"`     // why it failed or was refused, or a remark about the answer
+	Wall      *string        `json:"wall"`       // the product of a bot wall, when the reason is blocked
 	FetchedAt *time.Time     `json:"fetched_at"`
 	Digest    *string        `json:"digest"`  // of the payload, as WARC-Payload-Digest: sha1:BASE32
 	Archive   *ArchiveReport `json:"archive"` // null: not stored
@@ -168,13 +169,15 @@ type PolitenessReport struct {
 	CrawlDelaySeconds float64  `json:"crawl_delay_seconds"`
 	LatencySeconds    float64  `json:"latency_seconds"` // of the last request
 	// AverageLatencySeconds is the mean over the requests since the host came into memory; null: there was none.
-	AverageLatencySeconds *float64   `json:"average_latency_seconds"`
-	BackoffSeconds        float64    `json:"backoff_seconds"` // after 429 and 503
-	BackoffReason         *string    `json:"backoff_reason"`  // null: it is not held back
-	Failures              int        `json:"failures"`        // in a row
-	FrozenUntil           *time.Time `json:"frozen_until"`
-	HoldUntil             *time.Time `json:"hold_until"` // as its Retry-After asked
-	Address               *string    `json:"address"`    // used for requests; null while none is known
+	AverageLatencySeconds *float64 `json:"average_latency_seconds"`
+	BackoffSeconds        float64  `json:"backoff_seconds"` // after 429 and 503
+	BackoffReason         *string  `json:"backoff_reason"`  // null: it is not held back
+	// WalledSince is when the host began to rest because it answers with bot walls; null: it does not.
+	WalledSince *time.Time `json:"walled_since"`
+	Failures    int        `json:"failures"` // in a row
+	FrozenUntil *time.Time `json:"frozen_until"`
+	HoldUntil   *time.Time `json:"hold_until"` // as its Retry-After asked
+	Address     *string    `json:"address"`    // used for requests; null while none is known
 	// LastFailure is why the host was last unreachable; null: it was reached, or it is not in
 	// memory.
 	LastFailure *HostFailure `json:"last_failure"`

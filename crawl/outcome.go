@@ -3,6 +3,8 @@ package crawl
 import (
 	"strconv"
 	"time"
+
+	"crawlnode/web/wall"
 )
 
 // Kind classifies the result of a visit. Politeness and the frontier use the Kind and never the
@@ -20,7 +22,7 @@ const (
 	// URLFailed: this URL failed (timeout, broken answer), or answered a status that may change
 	// soon. It is tried again as package retry says, and then has failed.
 	URLFailed
-	// RateLimited: 429 or 503; the host backs off, the item stays queued. It
+	// RateLimited: 429, 503 or a bot wall; the host backs off, the item stays queued. It
 	// counts as an attempt of the URL.
 	RateLimited
 	// HostFailed: the host could not be reached (DNS, connect, TLS, robots
@@ -60,6 +62,7 @@ type Response struct {
 	Bytes      int64         // of the payload
 	RetryAfter time.Duration // requested by the server; 0 without one
 	Robots     *Robots       // with RobotsFetched, and with HostFailed by robots
+	Wall       bool          // with RateLimited and HostFailed: the answer is a bot wall
 	HoldPages  time.Duration // with Aborted: the host gets no visit but errands for so long
 	Lease      LeaseTag      // with Aborted: who may still request the host, for RetryAfter
 }
@@ -114,6 +117,8 @@ type Outcome struct {
 	Unchanged bool
 	// Basis is what the reading of a page that was delivered (2xx) depended on; 0: it must be read again.
 	Basis Basis
+	// Wall is the product whose bot wall the answer is, with RateLimited and HostFailed. It has no links, no text and no document.
+	Wall wall.Product
 	// Skip is the class of the reason, with Refused.
 	Skip SkipReason
 	// Targets are the links that passed the scope rules, without repeats.

@@ -3,6 +3,8 @@ package crawl
 import (
 	"errors"
 	"time"
+
+	"crawlnode/web/wall"
 )
 
 // ErrRefused is inside an error when a retry will not help until a setting is changed. The API
@@ -217,8 +219,20 @@ func (c *Counters) GivenUpByReason() GivenUpCounts {
 	return GivenUpCounts{
 		DNS: g[ErrDNS], Connect: g[ErrConnect], TLS: g[ErrTLS], Timeout: g[ErrTimeout],
 		Protocol: g[ErrProtocol], Truncated: g[ErrTruncated], BlockedAddress: g[ErrBlockedAddress], Other: g[ErrOther],
-		RateLimited: g[GaveUpLimited],
+		RateLimited: g[GaveUpLimited], Blocked: g[GaveUpBlocked],
 	}
+}
+
+// BlockedByKind returns the answers that were bot walls, by the names of those products that there were.
+func (c *Counters) BlockedByKind() (total int64, byKind map[string]int64) {
+	byKind = map[string]int64{}
+	for i, n := range c.Walls {
+		if n != 0 {
+			total += n
+			byKind[wall.Product(i).String()] += n //nolint:gosec // below wall.MaxProducts
+		}
+	}
+	return total, byKind
 }
 
 // SkippedByReason returns the counted refusals by name.

@@ -51,6 +51,7 @@ type Settings struct {
 	Timeout       time.Duration `json:"timeout,omitempty"`        // of a whole answer; 0: DefaultTimeout
 	HeaderTimeout time.Duration `json:"header_timeout,omitempty"` // of its head; 0: DefaultHeaderTimeout
 	Cookies       string        `json:"cookies,omitempty"`        // "", which is CookiesVisit, or one of the modes
+	Blocked       string        `json:"blocked,omitempty"`        // "", which is BlockedBackOff, or BlockedOff
 	// MaxSuspiciousPerHost bounds the URLs of a host that look like a trap. Nil:
 	// DefaultSuspiciousPerHost; 0: no bound.
 	MaxSuspiciousPerHost *int64 `json:"max_suspicious_per_host,omitempty"`
@@ -149,6 +150,15 @@ const (
 	CookiesVisit = "visit" // those set by a redirect go with that page's redirects, and end with the page
 	CookiesHost  = "host"  // each host has a jar, which is part of its state
 )
+
+// The modes of Settings.Blocked.
+const (
+	BlockedOff     = "off"      // bot walls are pages as others
+	BlockedBackOff = "back-off" // they are recognised, and their host backs off
+)
+
+// KnowsWalls reports whether bot walls are recognised.
+func (s *Settings) KnowsWalls() bool { return s.Blocked != BlockedOff }
 
 // DefaultSuspiciousPerHost is how many URLs that look like a trap a host may have.
 const DefaultSuspiciousPerHost = 10_000

@@ -102,12 +102,13 @@ const (
 	ReasonNoSandbox       = "browser_no_sandbox"  // warn: a browser runs as root, without its sandbox
 	ReasonTrap            = "trap"                // warn: a site makes pages without end
 	ReasonBotKey          = "bot_key_differs"     // critical: a node fetches nothing, because the others sign with another key
+	ReasonHostsBlock      = "hosts_block_us"      // warn: hosts answer with bot walls, and rest for a day
 	ReasonRefused         = "addresses_refused"   // warn: a node refuses addresses that the crawl allows, for want of its own flag
 )
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNotAdmitted, ReasonUnanswered, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails, ReasonIndexFails, ReasonNoBrowser, ReasonNoSandbox, ReasonTrap, ReasonBotKey, ReasonRefused}
+	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNotAdmitted, ReasonUnanswered, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails, ReasonIndexFails, ReasonNoBrowser, ReasonNoSandbox, ReasonTrap, ReasonBotKey, ReasonRefused, ReasonHostsBlock}
 
 // HealthReason is one problem that needs attention.
 type HealthReason struct {
@@ -304,7 +305,12 @@ type FetchStatus struct {
 	RetriesTotal     int64          `json:"retries_total"`
 	GivenUpTotal     int64          `json:"given_up_total"`
 	GivenUpByReason  GivenUpCounts  `json:"given_up_by_reason"`
-	Traps            []TrapStatus   `json:"traps"` // those with the most pages first, MaxTraps of each node
+	// BlockedTotal counts the answers that were bot walls, BlockedByKind by product those that there were.
+	BlockedTotal  int64            `json:"blocked_total"`
+	BlockedByKind map[string]int64 `json:"blocked_by_kind"`
+	// HostsBlocking counts the hosts that rest because they answer with walls, or have done so to the last.
+	HostsBlocking int64        `json:"hosts_blocking"`
+	Traps         []TrapStatus `json:"traps"` // those with the most pages first, MaxTraps of each node
 }
 
 // TrapStatus is a series of pages that a site makes without end, such as the months of a calendar.
@@ -332,6 +338,7 @@ type GivenUpCounts struct {
 	BlockedAddress int64 `json:"blocked_address"`
 	Other          int64 `json:"other"`
 	RateLimited    int64 `json:"rate_limited"`
+	Blocked        int64 `json:"blocked"`
 }
 
 // ResponseCounts counts answers by class of status.

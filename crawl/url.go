@@ -148,6 +148,13 @@ type Robots struct {
 	CrawlDelay time.Duration
 }
 
+// When a host rests because it answers with bot walls: WallLimit of its last WallWindow answers were.
+const (
+	WallWindow = 10
+	WallLimit  = 8
+	WallRest   = 24 * time.Hour
+)
+
 // HostState is the politeness state of a host. It is part of the partition: it moves with it and
 // survives restarts. Times are wall times.
 type HostState struct {
@@ -169,6 +176,11 @@ type HostState struct {
 	HoldUntil time.Time
 	// Lease is that of a worker who may request the host until HoldUntil although no visit is open; 0: nobody may.
 	Lease LeaseTag
+	// Walls has a bit for each of the last WallWindow answers, the newest the lowest: it was a bot wall.
+	Walls uint16
+	// WalledSince is when WallLimit of them were walls, and the host began to rest for WallRest; the zero time after an answer that
+	// was none.
+	WalledSince time.Time
 	// BlockedUntil is until when a program outside wants the host left alone. The frontier keeps it; writers of the rest do not change it.
 	BlockedUntil time.Time
 	// Requests counts requests of every kind, robots.txt included.

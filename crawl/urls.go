@@ -86,10 +86,11 @@ type URLLine struct {
 	Attempts  int        `json:"attempts"`
 	FetchedAt *time.Time `json:"fetched_at"` // or last tried
 	NotBefore *time.Time `json:"not_before"` // earliest next attempt of a queued URL; null: no limit
-	// Cause is the error category of a failed URL, or rate_limited, or the skip reason of a skipped
+	// Cause is the error category of a failed URL, rate_limited, blocked, or the skip reason of a skipped
 	// one; of a queued one the category of the last failed attempt.
 	Cause  *string `json:"cause"`
-	Reason *string `json:"reason"` // the same in a sentence, or a remark about the answer
+	Reason *string `json:"reason"` // the same in a sentence, or a remark about the answer; behind a bot wall blocked
+	Wall   *string `json:"wall"`   // the product of a bot wall; null: there was none
 	// ChangedAt is the time of the newest visit that found other content than the one before it.
 	ChangedAt *time.Time `json:"changed_at"`
 	// Referrer is the page on which the URL was found first, a list with URLQuery.Referrer only.

@@ -238,7 +238,7 @@ func (pg part) queueEntry(host crawl.Host, band crawl.Band, seq uint64) (layout.
 func (pg part) completeHost(host crawl.Host, c *Completion) {
 	e := pg.Host(host)
 	if c.Host.Requests >= e.Requests { // else a later visit's completion has overtaken this one
-		setState(e, pg.State.Line.WriteHost(c.Host))
+		pg.setState(e, pg.State.Line.WriteHost(c.Host))
 	}
 	countNear(e, &c.Outcome)
 	pg.Touch(e)
@@ -261,7 +261,12 @@ func (pg part) setCookies(host crawl.Host, jar string) {
 }
 
 // setState takes over a state on the partition's timeline, save what the frontier keeps itself.
-func setState(h *commit.Host, s crawl.HostState) {
+func (pg part) setState(h *commit.Host, s crawl.HostState) {
+	if was, is := !h.WalledSince.IsZero(), !s.WalledSince.IsZero(); is && !was {
+		pg.State.Counters.HostsWalled++
+	} else if was && !is {
+		pg.State.Counters.HostsWalled--
+	}
 	s.Suspicious, s.NearStreak, s.BlockedUntil = h.HostState.Suspicious, h.HostState.NearStreak, h.HostState.BlockedUntil
 	h.HostState = s
 }
@@ -374,6 +379,7 @@ func (pg part) count(o *crawl.Outcome) {
 			c.ContentDup++
 		}
 	}
+	c.CountWall(o)
 	if o.NearOf != "" {
 		c.NearDup++
 	}

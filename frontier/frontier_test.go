@@ -19,6 +19,7 @@ import (
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
+	"crawlnode/web/wall"
 )
 
 var (
@@ -157,6 +158,17 @@ func TestOutcomes(t *testing.T) {
 			func(c *crawl.Counters) bool { return c.Responses[2] == 1 && c.Pages == 0 }},
 		{"rate limited for good", crawl.Outcome{Kind: crawl.RateLimited, Status: 503}, time.Time{}, crawl.Failed, 0,
 			func(c *crawl.Counters) bool { return c.Responses[3] == 1 && c.Pages == 1 && c.Failed == 1 }},
+		{"walled", crawl.Outcome{Kind: crawl.RateLimited, Status: 403, Wall: wall.Cloudflare, Reason: crawl.WallReason(wall.Cloudflare)}, retryAt, crawl.Queued, 1,
+			func(c *crawl.Counters) bool {
+				return c.Walls[wall.Cloudflare] == 1 && c.Pages == 0 && c.Failed == 0 && c.Captures == 0
+			}},
+		{"walled for good", crawl.Outcome{Kind: crawl.RateLimited, Status: 200, Wall: wall.Other, Reason: crawl.WallReason(wall.Other),
+			Archive: crawl.ArchiveRef{File: "f", Length: 1}}, time.Time{}, crawl.Failed, 0,
+			func(c *crawl.Counters) bool {
+				return c.Walls[wall.Other] == 1 && c.Failed == 1 && c.GivenUp[crawl.GaveUpBlocked] == 1 && c.Captures == 1 && c.Texts == 0
+			}},
+		{"robots.txt walled", crawl.Outcome{Kind: crawl.HostFailed, Category: crawl.ErrOther, Wall: wall.Anubis}, time.Time{}, crawl.Queued, 0,
+			func(c *crawl.Counters) bool { return c.Walls[wall.Anubis] == 1 && c.Robots == 0 }},
 		{"host failed", crawl.Outcome{Kind: crawl.HostFailed, Category: crawl.ErrDNS}, time.Time{}, crawl.Queued, 0,
 			func(c *crawl.Counters) bool { return c.Errors[crawl.ErrDNS] == 1 && c.Robots == 0 }},
 		{"robots", crawl.Outcome{Kind: crawl.RobotsFetched, Robots: robots, Bytes: 14}, time.Time{}, crawl.Queued, 0,
@@ -196,6 +208,34 @@ func TestOutcomes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWalledHosts: hosts that rest because of walls are counted, over completions and parking, until an
+// answer shows that they let the crawl in; what is known of their walls is kept.
+func TestWalledHosts(t *testing.T) {
+	t.Parallel()
+	r := startHolding(t, storage.NewMemory(), 2, commit.Options{})
+	r.add(link("http://h1.p0.test/"), link("http://h2.p0.test/"))
+	walled := crawl.HostState{Requests: 8, Walls: 0xff, WalledSince: day, HoldUntil: day.Add(crawl.WallRest)}
+	want := func(n int64) {
+		t.Helper()
+		r.check()
+		if c := r.Totals(); c.HostsWalled != n {
+			t.Errorf("%d hosts, want %d", c.HostsWalled, n)
+		}
+	}
+	o := crawl.Outcome{Kind: crawl.RateLimited, Status: 403, Wall: wall.Cloudflare, Reason: crawl.WallReason(wall.Cloudflare)}
+	r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: o, Host: walled, RetryAt: day}))
+	want(1)
+	r.must(r.Park(t.Context(), []Parked{{Partition: 0, Host: "h1.p0.test", State: walled}, {Partition: 0, Host: "h2.p0.test", State: walled}}))
+	want(2)
+	if s, _, ok, err := r.Host(0, "h2.p0.test"); err != nil || !ok || s.Walls != 0xff || !s.WalledSince.Equal(day) || !s.HoldUntil.Equal(walled.HoldUntil) {
+		t.Errorf("%+v, %v, %v", s, ok, err)
+	}
+	open := walled
+	open.Requests, open.Walls, open.WalledSince = 9, 0x1fe, time.Time{}
+	r.must(r.Park(t.Context(), []Parked{{Partition: 0, Host: "h2.p0.test", State: open}}))
+	want(1)
 }
 
 func TestAgain(t *testing.T) {

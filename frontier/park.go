@@ -93,7 +93,7 @@ func (g group) park(p *Parked, heads reader.Cursor) bool {
 	if e.Fresh && p.State.Requests == 0 {
 		return true // nothing waits, and nothing was asked that it could remember
 	}
-	setState(e, pg.State.Line.WriteHost(p.State))
+	pg.setState(e, pg.State.Line.WriteHost(p.State))
 	for b := range e.Bands {
 		e.Bands[b].Head = max(e.Bands[b].Head, min(heads[b], e.Bands[b].Next))
 	}

@@ -11,6 +11,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/ticks"
+	"crawlnode/web/wall"
 )
 
 // ackWait is how long, and at most a tenth longer, a finished page waits for the owners of its foreign
@@ -67,7 +68,11 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 	case crawl.HostFailed:
 		k.visits.Unreachable(v, crawl.HostFailure{Category: o.Category.String(), Reason: o.Reason})
 	case crawl.RateLimited:
-		k.visits.Unreachable(v, crawl.HostFailure{Category: crawl.FailureRateLimited, Reason: o.Reason})
+		why := crawl.HostFailure{Category: crawl.FailureRateLimited, Reason: o.Reason}
+		if o.Wall != wall.None {
+			why.Category = crawl.FailureBlocked
+		}
+		k.visits.Unreachable(v, why)
 	}
 	k.results.Outcomes.Observe(&o)
 	k.logVisit(ctx, v, &o)

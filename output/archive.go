@@ -8,6 +8,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/output/archive"
+	"crawlnode/web/wall"
 )
 
 // info is what an archive file that is begun now says of the crawl. No From header is
@@ -39,7 +40,10 @@ func (o *Outputs) Failed(ctx context.Context, v crawl.Visit, c *frontier.Complet
 		if !c.RetryAt.IsZero() {
 			return nil
 		}
-		if out.Kind == crawl.RateLimited {
+		switch {
+		case out.Wall != wall.None:
+			f.Error = crawl.FailureBlocked
+		case out.Kind == crawl.RateLimited:
 			f.Error = crawl.FailureRateLimited
 		}
 	case crawl.Blocked:

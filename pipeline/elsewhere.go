@@ -8,6 +8,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/retry"
 	"crawlnode/web/urlnorm"
+	"crawlnode/web/wall"
 )
 
 // This file is both ends of a robots.txt that redirects to another host. One visit does not hold up
@@ -96,10 +97,14 @@ func (w *worker) robotsFetch(keep, fetching context.Context, v crawl.Visit, rule
 	defer resp.Release()
 	a := answerOf(resp, at)
 	r := crawl.Response{Kind: crawl.RobotsFetched, Requested: true, Took: resp.Took, RetryAfter: askedWait(resp.Header, time.Now())}
-	if retry.Limited(resp.Status) {
+	p := wallOf(resp, rules)
+	if p != wall.None {
+		a, r.Wall = crawl.RobotsAnswer{At: at, Failure: crawl.WallReason(p)}, true
+	}
+	if r.Wall || retry.Limited(resp.Status) {
 		r.Kind = crawl.RateLimited
 	}
-	return w.finish(keep, v, r, crawl.Outcome{Kind: r.Kind, Status: resp.Status, Took: resp.Took, Bytes: resp.WireBytes, FetchedAt: at, Answer: &a})
+	return w.finish(keep, v, r, crawl.Outcome{Kind: r.Kind, Status: resp.Status, Took: resp.Took, Bytes: resp.WireBytes, FetchedAt: at, Answer: &a, Wall: p})
 }
 
 // redirectOf is the target of a redirect. It is zero when the answer is no redirect or its target

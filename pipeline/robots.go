@@ -15,6 +15,7 @@ import (
 	"crawlnode/web/robots"
 	"crawlnode/web/sitemap"
 	"crawlnode/web/urlnorm"
+	"crawlnode/web/wall"
 )
 
 const (
@@ -42,6 +43,7 @@ type robotsVisit struct {
 	robotsChain
 	at     time.Time         // start of the last request, or of the wait for it
 	missed crawl.ErrCategory // why there was no answer, in the end
+	wall   wall.Product      // whose bot wall stands before the file
 	r      crawl.Response
 	o      crawl.Outcome
 }
@@ -50,7 +52,7 @@ type robotsVisit struct {
 //
 //	2xx                              its rules, for a day
 //	4xx                              no such file: everything is allowed
-//	429, 5xx, no answer              unreachable: nothing may be fetched, the host backs off
+//	429, 5xx, bot wall, no answer    unreachable: nothing may be fetched, the host backs off
 //	2xx, cut or not decodable        the rules that could be read, else unreachable
 //	redirect within the host         followed with the host's gap between, and what its
 //	                                 Retry-After asks for: in this visit when that is
@@ -122,6 +124,10 @@ func (c *robotsVisit) step(ctx context.Context) (crawl.RobotsAnswer, bool, error
 	c.o.Status, c.o.Took, c.o.ContentType, c.o.Truncated = resp.Status, resp.Took, resp.MediaType, string(resp.Truncated)
 	c.o.Bytes += resp.WireBytes
 	a := answerOf(resp, c.at)
+	if c.wall = wallOf(resp, c.rules); c.wall != wall.None {
+		a = crawl.RobotsAnswer{At: c.at, Failure: crawl.WallReason(c.wall)}
+		c.r.Wall, c.o.Wall = true, c.wall
+	}
 	if a.Status == 0 {
 		c.missed = categoryOf(a.Failure)
 	}

@@ -15,6 +15,7 @@ import (
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/urlnorm"
+	"crawlnode/web/wall"
 )
 
 // worker makes one trip at a time and reuses its memory.
@@ -211,12 +212,15 @@ func (w *worker) page(keep, fetching context.Context, takeBack context.CancelCau
 	if retry.Limited(resp.Status) { // on a page Retry-After has no meaning (RFC 9110, 10.2.3), and a hostile one would hold its host for a year
 		wait = askedWait(resp.Header, time.Now())
 	}
-	w.p.o.Source.Release(v, crawl.Response{Kind: o.Kind, Requested: true, Took: o.Took, Bytes: o.Bytes, RetryAfter: wait})
+	w.p.o.Source.Release(v, crawl.Response{Kind: o.Kind, Requested: true, Took: o.Took, Bytes: o.Bytes, RetryAfter: wait, Wall: o.Wall != wall.None})
 	if o.Kind == crawl.Fetched && w.mayShow(&v, resp, rules) {
 		return w.show(keep, &fetched{v: v, resp: resp, rules: rules, o: o, fetching: fetching, takeBack: takeBack, place: place})
 	}
 	leave(place)
 	defer resp.Release()
+	if o.Wall != wall.None {
+		return w.keepWall(keep, v, resp, rules, &o)
+	}
 	if o.Kind != crawl.Fetched {
 		return w.completeVisit(keep, v, o)
 	}
@@ -388,6 +392,9 @@ func answered(v crawl.Visit, resp *fetcher.Response, rules *Rules) crawl.Outcome
 	}
 	if triedAgain(&v, resp.Status, rules) {
 		o.Kind, o.Reason = crawl.URLFailed, retryReason(resp.Status)
+	}
+	if o.Wall = wallOf(resp, rules); o.Wall != wall.None {
+		o.Kind, o.Reason, o.ETag, o.LastMod = crawl.RateLimited, crawl.WallReason(o.Wall), "", ""
 	}
 	return o
 }

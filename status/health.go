@@ -123,10 +123,23 @@ func clusterReasons(s *crawl.Status, p *Picture) []crawl.HealthReason {
 		f := slices.MinFunc(stuck, func(a, b crawl.StuckStatus) int { return a.Since.Compare(b.Since) })
 		add(crawl.ReasonPartitionsStuck, f.Since, "%d partitions are stuck, for the longest time %d (from %q to %q): %s", len(stuck), f.Partition, f.From, f.To, f.Reason)
 	}
+	if n := s.Fetch.HostsBlocking; n > 0 {
+		add(crawl.ReasonHostsBlock, p.began(crawl.ReasonHostsBlock, p.Now), "%s: nearly all their last answers were bot walls, so each is left alone for %.0f h at a time. "+
+			"crawlnode hosts top --sort backoff lists them. Sign the requests (--bot-key) and register the key, crawl slower (--delay), ask the owners to let the "+
+			"crawl in, or give up: crawlnode crawl-config set exclude=...", blockingHosts(n), crawl.WallRest.Hours())
+	}
 	if lost := lostBy(p); lost > 0 {
 		add(crawl.ReasonPartitionsLost, p.began(crawl.ReasonPartitionsLost, p.Now), "%d partitions were recreated empty, because the only node with their content was forgotten: add their seeds again", lost)
 	}
 	return rs
+}
+
+// blockingHosts is how many hosts block the crawl, in words.
+func blockingHosts(n int64) string {
+	if n == 1 {
+		return "1 host blocks this crawl"
+	}
+	return fmt.Sprintf("%d hosts block this crawl", n)
 }
 
 // unservedReason judges partitions that are not served and not known to be offline. In a minority

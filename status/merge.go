@@ -256,6 +256,8 @@ func fillTotals(s *crawl.Status, c *crawl.Counters) {
 	for _, v := range c.GivenUp {
 		s.Fetch.GivenUpTotal += v
 	}
+	s.Fetch.BlockedTotal, s.Fetch.BlockedByKind = c.BlockedByKind()
+	s.Fetch.HostsBlocking = max(c.HostsWalled, 0)
 	s.Fetch.LatencySeconds = c.LatencyQuantiles()
 	s.Links.Found = c.LinksFound
 	s.Output.RecordsTotal, s.Output.ContentDuplicatesTotal, s.Output.NearDuplicatesTotal = c.Captures, c.ContentDup, c.NearDup

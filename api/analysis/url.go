@@ -35,6 +35,9 @@ func statusOf(r *crawl.URLReport) *string {
 			crawl.Queued.String(): crawl.AnalysisPending, crawl.Done.String(): crawl.AnalysisFetched,
 			crawl.Failed.String(): crawl.AnalysisError, crawl.RefusedForever.String(): crawl.AnalysisBlocked,
 		}[r.Record.State]
+		if r.Record.Wall != nil && word == crawl.AnalysisPending {
+			word = crawl.AnalysisError // what waits is one more try
+		}
 		if word == crawl.AnalysisPending && r.Record.FetchedAt != nil {
 			word = crawl.AnalysisFetched // it is queued for a further visit
 		}

@@ -170,6 +170,9 @@ var Entries = []Entry{
 	{Health, "bot_key_differs", "Critical. A node fetches nothing, because the other nodes sign their requests with another `--bot-key`, or it or they with none.",
 		"It was started without the flag, or with another file. Nodes agree when their files have a key in common. The node that differs from most waits; of two the one that signs nothing, then the one that started last.",
 		"Restart the node that the message names with the `--bot-key` and `--bot-agent` of the others. Nothing is lost: its hosts wait. See [let-in.md](let-in.md#several-nodes)."},
+	{Health, "hosts_block_us", "Warning. Hosts answer with bot walls, and are left alone for a day at a time.",
+		"Of the last ten answers of each, eight or more were walls: a challenge, a captcha, or a page that says that the visitor is a robot. Such a page is archived, and neither indexed nor followed.",
+		"`crawlnode hosts top --sort backoff` lists them. Sign the requests (`--bot-key`) and register the key with the network before the site; crawl slower (`--delay`); ask the site's owner to let the crawl in; or give up: `crawlnode crawl-config set exclude=...`. See [operations.md](operations.md#closed-doors)."},
 	{Health, "addresses_refused", "Warning. A node fetches nothing from addresses that the crawl's `allow-net` has. Its own URLs there fail with `blocked_address`, those of other nodes do not.",
 		"The node was started without `--allow-net`, which opens its own and its peers' addresses on that node alone; the founder had it. On one machine all of loopback is such an address.",
 		"If they are meant to be crawled, start that node with the `--allow-net` that the message names. If a page only links there, nothing: the warning ends an hour after the last try. See [operations.md](operations.md#addresses)."},
@@ -202,6 +205,8 @@ var Entries = []Entry{
 	{Fetch, "other", "The fetch failed for another reason.", "See the URL.", "`crawlnode urls why URL` gives the reason."},
 	{Fetch, "rate_limited", "The host went on asking for fewer requests (429 or 503), so a URL was given up.", "The site allows fewer requests than the crawl makes, or is overloaded.",
 		"A longer `--delay` for it; ask the site's owner. `crawlnode hosts show HOST` has the last answers."},
+	{Fetch, "blocked", "The host went on answering with a bot wall, so a URL was given up.", "The site, or a service before it, keeps robots out: with a challenge, a captcha or a refusal. `wall` names the product.",
+		"As for `hosts_block_us`. A wall is never passed; its answers are in the archive."},
 
 	{Skip, "out_of_scope", "The URL is outside the crawl's scope.", "`--scope`, `--include` or `--exclude`.", "`crawlnode scope test URL` names the rule that decided."},
 	{Skip, "robots", "The host's robots.txt forbids it.", "A rule for this user agent or for `*`.", "Ask the site's owner. `crawlnode urls why URL` names the rule."},

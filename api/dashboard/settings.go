@@ -96,6 +96,8 @@ var settingPlans = []settingPlan{
 	{"Politeness", "cookies",
 		"visit: cookies set by a redirect go with that page's redirects. host: each host has " +
 			"a jar."},
+	{"Politeness", "blocked",
+		"back-off: a bot wall is archived, neither indexed nor followed, and its host waits."},
 	{"Politeness", "contact", "An address for site owners; required outside allow-net."},
 	{"Politeness", "user_agent", "The name that web servers see."},
 	{"Politeness", "robots_agent",

@@ -30,11 +30,11 @@ var constants = map[string]codes.Kind{
 	"Cluster": codes.Cluster, "Health": codes.Level, "Node": codes.Member, "Cause": codes.Change,
 	"Host": codes.Host, "List": codes.URL, "Analysis": codes.URL, "RobotsSays": codes.Robots,
 	"Partition": codes.Partition, "Event": codes.Event, "Worker": codes.Result, "RotationOver": codes.Step,
-	"RenderedPage": codes.Showing, "PlainPage": codes.Showing, "FailureRateLimited": codes.Fetch,
+	"RenderedPage": codes.Showing, "PlainPage": codes.Showing, "FailureRateLimited": codes.Fetch, "FailureBlocked": codes.Fetch,
 	"Removal":   codes.Removed,
 	"EventInfo": codes.Weight, "EventWarn": codes.Weight, "EventError": codes.Weight,
 
-	"Sort": "", "Action": "", "Assets": "", "Cookies": "", "Recrawl": "", "Render": "", "Default": "",
+	"Sort": "", "Action": "", "Assets": "", "Cookies": "", "Blocked": "", "Recrawl": "", "Render": "", "Default": "",
 	"StatusAPIVersion": "", "KeyCaller": "", "RobotsIgnored": "", "TopicPrefix": "", "TriedInItsPlace": "",
 	"RemovedByHand": "",
 }

@@ -18,6 +18,7 @@ type symptom struct {
 var symptoms = []symptom{
 	{"Nothing is fetched", []string{"exit-1", "fetch-dns", "fetch-connect", "fetch-tls", "fetch-timeout", "fetch-protocol", "fetch-other", "fetch-rate_limited", "dns_down", "keeper_silent", "bot_key_differs"}},
 	{"An address is blocked", []string{"fetch-blocked_address", "addresses_refused"}},
+	{"A site keeps the crawler out", []string{"fetch-blocked", "hosts_block_us"}},
 	{"robots.txt forbids it", []string{"skip-robots", "skip-nofollow"}},
 	{"Pages are missing", []string{"skip-out_of_scope", "skip-depth", "skip-trap", "skip-too_long", "skip-host_budget", "skip-scheme", "skip-invalid", "skip-focus", "fetch-truncated", "scope_behind", "sink_fails", "no_browser", "browser_no_sandbox"}},
 	{"The crawl does not end", []string{"trap"}},

@@ -187,7 +187,7 @@ func eachPage(ctx context.Context, src source, limit int64, left *unread, fn fun
 			left.note(e, err)
 			return nil
 		}
-		if !page.Delivered() || !page.IsHTML() {
+		if !page.Delivered() || !page.IsHTML() || page.Wall() {
 			return nil
 		}
 		left.damage(e, page.Damage())

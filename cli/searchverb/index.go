@@ -122,7 +122,7 @@ func (b *builder) add(p *readback.Page) error {
 		return b.ctx.Err()
 	}
 	u, err := urlnorm.ParseRouted(p.Record.TargetURI)
-	if err != nil || passing(p.Record.Status) {
+	if err != nil || passing(p.Record.Status) || p.Wall() {
 		return nil //nolint:nilerr // dns: and the like
 	}
 	fetched := p.Record.Date

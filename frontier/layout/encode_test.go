@@ -155,6 +155,30 @@ func TestSites(t *testing.T) {
 	}
 }
 
+// TestHostWalls: what is known of a host's walls is kept, beside each of the other parts that a host
+// may lack. A host without is written as before they were known, so stores of then are read.
+func TestHostWalls(t *testing.T) {
+	t.Parallel()
+	for _, streak := range []int{0, 3} {
+		for _, walls := range []uint16{0, 1, 0x3ff} {
+			for _, since := range []time.Time{{}, noon} {
+				h := HostEntry{Origins: []string{"h"}}
+				h.NearStreak, h.Walls, h.WalledSince = streak, walls, since
+				got, err := DecodeHost(EncodeHost(&h))
+				if err != nil || got.NearStreak != streak || got.Walls != walls || !got.WalledSince.Equal(since) {
+					t.Errorf("%+v came back as %+v, %v", h, got, err)
+				}
+			}
+		}
+	}
+	without := HostEntry{Origins: []string{"h"}}
+	with := without
+	with.Walls = 1
+	if more := len(EncodeHost(&with)) - len(EncodeHost(&without)); more < 2 {
+		t.Errorf("the walls take %d bytes", more)
+	}
+}
+
 // TestDueOrder: the keys of due pages are in the order of their times, and say what they were made of.
 func TestDueOrder(t *testing.T) {
 	t.Parallel()

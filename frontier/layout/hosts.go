@@ -27,7 +27,7 @@ type BandQueue struct {
 //	  for each band of the mask: u queued, u head, u next - head
 //	[u wake band, u wake ms], u origins, for each: str tag,
 //	[str queue entry of its only URL, the last of its band], [str site], [8 bytes lease], [time blocked until],
-//	[its open blocks, see block.go], [u near streak]
+//	[its open blocks, see block.go], [u walls, time walled since], [u near streak]
 type HostEntry struct {
 	crawl.HostState
 	Bands   [crawl.Bands]BandQueue
@@ -49,6 +49,7 @@ const (
 	hostLeased // the tag of a worker's lease follows
 	hostBlocked
 	hostBlocks // its open blocks follow
+	hostWalls  // which of its last answers were bot walls follows
 )
 
 // Total is the number of the host's queued URLs.
@@ -79,7 +80,8 @@ func (h *HostEntry) Best() (crawl.Band, bool) {
 func EncodeHost(h *HostEntry) []byte {
 	w := newEncoder(64 + MaxInline)
 	w.u(FlagIf(h.LastTry, hostLastTry) | FlagIf(h.Awake, hostAwake) | FlagIf(h.Inline != nil, hostInline) | FlagIf(h.Site != "", hostSite) | FlagIf(h.Indexed, hostIndexed) |
-		FlagIf(h.Lease != 0, hostLeased) | FlagIf(!h.BlockedUntil.IsZero(), hostBlocked) | FlagIf(len(h.Blocks) > 0, hostBlocks))
+		FlagIf(h.Lease != 0, hostLeased) | FlagIf(!h.BlockedUntil.IsZero(), hostBlocked) | FlagIf(len(h.Blocks) > 0, hostBlocks) |
+		FlagIf(h.hasWalls(), hostWalls))
 	w.time(h.NotBefore)
 	w.dur(h.CrawlDelay)
 	w.dur(h.Backoff)
@@ -128,11 +130,18 @@ func EncodeHost(h *HostEntry) []byte {
 	if len(h.Blocks) > 0 {
 		w.writeBlocks(h.Blocks)
 	}
+	if h.hasWalls() {
+		w.u(uint64(h.Walls))
+		w.time(h.WalledSince)
+	}
 	if h.NearStreak > 0 {
 		w.n(h.NearStreak)
 	}
 	return w.b
 }
+
+// hasWalls reports whether there is something to keep of the host's bot walls.
+func (h *HostEntry) hasWalls() bool { return h.Walls != 0 || !h.WalledSince.IsZero() }
 
 // DecodeHost reads a host's entry.
 func DecodeHost(b []byte) (*HostEntry, error) {
@@ -185,6 +194,10 @@ func (h *HostEntry) Decode(b []byte) error {
 	}
 	if flags&hostBlocks != 0 {
 		h.Blocks = r.readBlocks()
+	}
+	if flags&hostWalls != 0 {
+		h.Walls = uint16(r.small(1 << crawl.WallWindow)) //nolint:gosec // below 1024
+		h.WalledSince = r.time()
 	}
 	if len(r.b) > 0 {
 		h.NearStreak = r.count()

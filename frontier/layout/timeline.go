@@ -92,14 +92,14 @@ func (l *Timeline) Elapsed(since, until time.Time) (d time.Duration, blurred boo
 // WriteHost returns a host's state with its times on the timeline.
 func (l *Timeline) WriteHost(s crawl.HostState) crawl.HostState {
 	s.NotBefore, s.FrozenUntil, s.HoldUntil = l.Write(s.NotBefore), l.Write(s.FrozenUntil), l.Write(s.HoldUntil)
-	s.BlockedUntil = l.Write(s.BlockedUntil)
+	s.BlockedUntil, s.WalledSince = l.Write(s.BlockedUntil), l.Write(s.WalledSince)
 	return s
 }
 
 // ReadHost returns a host's state with its times in this process.
 func (l *Timeline) ReadHost(s crawl.HostState) crawl.HostState {
 	s.NotBefore, s.FrozenUntil, s.HoldUntil = l.Read(s.NotBefore), l.Read(s.FrozenUntil), l.Read(s.HoldUntil)
-	s.BlockedUntil = l.Read(s.BlockedUntil)
+	s.BlockedUntil, s.WalledSince = l.Read(s.BlockedUntil), l.Read(s.WalledSince)
 	return s
 }
 

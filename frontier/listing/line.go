@@ -85,8 +85,11 @@ func lineOf(rec *crawl.Record) crawl.URLLine {
 	if rec.Status != 0 {
 		l.Status = &rec.Status
 	}
-	if rec.Reason != "" {
-		l.Reason = &rec.Reason
+	if reason, product := result.ReasonOf(rec); reason != "" {
+		l.Reason = &reason
+		if product != "" {
+			l.Wall = &product
+		}
 	}
 	if cause := result.CauseOf(rec); cause != "" {
 		l.Cause = &cause

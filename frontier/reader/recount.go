@@ -27,6 +27,9 @@ func (v *Partition) Recount() (m layout.MetaEntry, err error) {
 			if err != nil || e.Admitted() {
 				c.Hosts++
 			}
+			if err == nil && !e.WalledSince.IsZero() {
+				c.HostsWalled++
+			}
 			if err == nil && e.Inline != nil {
 				c.Seen++
 				c.Queued[e.Inline.Band]++

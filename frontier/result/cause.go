@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"crawlnode/crawl"
+	"crawlnode/web/wall"
 )
 
 // CauseOf classes the reason of a record. Records have the sentence alone. That of a request which
@@ -17,6 +18,8 @@ func CauseOf(rec *crawl.Record) string {
 		return ""
 	case rec.State == crawl.RefusedForever:
 		return skipCause(rec.Reason)
+	case crawl.WallOf(rec.Reason) != wall.None:
+		return crawl.FailureBlocked
 	case rec.Status == http.StatusTooManyRequests || rec.Status == http.StatusServiceUnavailable:
 		return crawl.FailureRateLimited
 	}
@@ -41,6 +44,15 @@ var sentences = []struct{ begin, cause string }{
 	{"the host has no address", crawl.ErrDNS.String()},
 	{"the host answered", crawl.FailureRateLimited},
 	{"it asks to be left alone", crawl.FailureRateLimited},
+}
+
+// ReasonOf is the reason of a record as reports and lists have it: a sentence, or blocked with the name
+// of the product whose wall it was. "": there is none.
+func ReasonOf(rec *crawl.Record) (reason, product string) {
+	if p := crawl.WallOf(rec.Reason); p != wall.None && rec.State != crawl.Done && rec.State != crawl.RefusedForever {
+		return crawl.FailureBlocked, p.String()
+	}
+	return rec.Reason, ""
 }
 
 // skipCause is the skip reason of a refused URL.

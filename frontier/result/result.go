@@ -7,6 +7,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/layout"
 	"crawlnode/recrawl/visits"
+	"crawlnode/web/wall"
 )
 
 // NotModified is the status of an answer that stands for the content that is known.
@@ -47,7 +48,7 @@ func Keep(old, rec *crawl.Record, o *crawl.Outcome, textStays bool) {
 	}
 	rec.Referrer, rec.ChangedAt = old.Referrer, old.ChangedAt
 	same := rec.Status == NotModified || o.Refers && rec.Digest == old.Digest
-	if rec.Archive == (crawl.ArchiveRef{}) || same && old.Archive != (crawl.ArchiveRef{}) {
+	if rec.Archive == (crawl.ArchiveRef{}) || (same || o.Wall != wall.None) && old.Archive != (crawl.ArchiveRef{}) {
 		rec.Archive = old.Archive // where the content is
 	}
 	silent := visits.AnswerOf(rec.Status) == visits.Failed && old.Digest != [20]byte{}

@@ -182,6 +182,9 @@ func (e *encoder) response(c *crawl.Capture) error {
 	if c.NoIndex {
 		e.field("Crawlnode-Robots", "noindex")
 	}
+	if c.Wall != "" {
+		e.field("Crawlnode-Wall", c.Wall)
+	}
 	if c.Certificate != "" {
 		e.field("Crawlnode-Certificate-Error", c.Certificate)
 	}

@@ -326,6 +326,10 @@ func (p *Page) NoIndex(document *htmlparse.Document) bool {
 	return noted || byHeader || document != nil && document.NoIndex
 }
 
+// Wall reports whether the crawl has taken the answer for a bot wall: it is no page, and says nothing of
+// the page.
+func (p *Page) Wall() bool { return p.Record.Fields.Get("Crawlnode-Wall") != "" }
+
 // NoFollow reports whether the page asks that none of its links is followed.
 func (p *Page) NoFollow(document *htmlparse.Document) bool {
 	_, byHeader := directives(p.fields, p.agent(), p.Record.Date)

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math/bits"
 	"slices"
 	"time"
 
@@ -62,6 +63,7 @@ func observe(s *crawl.HostState, now time.Time, r crawl.Response, k rules) (dead
 		// The bound only keeps the sum inside what a time can hold.
 		s.HoldUntil = crawl.Latest(s.HoldUntil, now.Add(min(r.RetryAfter, 10*365*24*time.Hour)))
 	}
+	noteWall(s, now, &r)
 	s.Lease = r.Lease
 	wait := time.Duration(0)
 	owed := max(k.delay, s.CrawlDelay, 2*s.Latency)
@@ -93,6 +95,30 @@ func observe(s *crawl.HostState, now time.Time, r crawl.Response, k rules) (dead
 		s.NotBefore = crawl.Latest(s.NotBefore, now.Add(max(gap(s, k.delay, k.crawlDelay), wait)))
 	}
 	return dead
+}
+
+// noteWall takes in whether an answer was a bot wall. When too many of the last ones were, the host
+// rests. The answers stay known meanwhile: one more wall after the rest is enough for the next one.
+func noteWall(s *crawl.HostState, now time.Time, r *crawl.Response) {
+	const window = 1<<crawl.WallWindow - 1
+	switch {
+	case r.Wall:
+		s.Walls = (s.Walls<<1 | 1) & window
+	case !r.Requested || r.Kind != crawl.Fetched && r.Kind != crawl.RobotsFetched && r.Kind != crawl.RateLimited:
+		return // nothing was answered that says whether the host lets the crawl in
+	default:
+		s.Walls = s.Walls << 1 & window
+		if r.Kind != crawl.RateLimited {
+			s.WalledSince = time.Time{}
+		}
+		return
+	}
+	if bits.OnesCount16(s.Walls) >= crawl.WallLimit {
+		s.HoldUntil = crawl.Latest(s.HoldUntil, now.Add(crawl.WallRest))
+		if s.WalledSince.IsZero() {
+			s.WalledSince = now
+		}
+	}
 }
 
 // fail counts one failure to reach the host.

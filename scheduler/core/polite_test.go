@@ -74,6 +74,55 @@ func TestRetryAfterIsKept(t *testing.T) {
 	}
 }
 
+// TestWalls: a host rests for a day when its first eight answers, or eight of the last ten, were bot
+// walls; one more wall after the rest is enough for the next one, and one answer that is none says
+// that it lets the crawl in again. Visits without an answer do not count.
+func TestWalls(t *testing.T) {
+	t.Parallel()
+	k := rules{delay: time.Second, maxFailures: 1000, freeze: time.Hour}
+	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, tc := range []struct {
+		answers      string // w: wall, r: walled robots.txt, p: page, l: 429, f: no answer, a: aborted, after the rest: |
+		rests, walls bool
+	}{
+		{"wwwwwww", false, false}, {"wwwwwwww", true, true}, {"rrrrrrrr", true, true}, {"rwwwrwww", true, true},
+		{"pwwwwwwww", true, true}, {"ppwwwwwwww", true, true}, {"wwwwppwwww", true, true}, {"wwwpppwwwwww", false, false},
+		{"wwwpppwwwwwww", false, false}, {"wwwpppwwwwwwww", true, true}, {"wwwwwwwlw", true, true}, {"llllllll", false, false},
+		{"wwwwffffwwww", true, true}, {"wwwwaaaawwww", true, true},
+		{"wwwwwwww|", false, true}, {"wwwwwwww|p", false, false}, {"wwwwwwww|l", false, true}, {"wwwwwwww|w", true, true},
+		{"wwwwwwww|pw", true, true}, {"wwwwwwww|ppppw", false, false},
+	} {
+		var s crawl.HostState
+		now := start
+		for _, c := range tc.answers {
+			now = now.Add(time.Minute)
+			r := crawl.Response{Requested: true}
+			switch c {
+			case 'w':
+				r.Kind, r.Wall = crawl.RateLimited, true
+			case 'r':
+				r.Kind, r.Wall = crawl.HostFailed, true
+			case 'l':
+				r.Kind = crawl.RateLimited
+			case 'f':
+				r.Kind = crawl.URLFailed
+			case 'a':
+				r.Kind, r.Requested = crawl.Aborted, false
+			case '|':
+				now = now.Add(crawl.WallRest)
+				continue
+			}
+			observe(&s, now, r, k)
+		}
+		if rests := s.HoldUntil.After(now); rests != tc.rests || rests && !s.HoldUntil.Equal(now.Add(crawl.WallRest)) {
+			t.Errorf("%s: held until %v, at %v", tc.answers, s.HoldUntil, now)
+		}
+		if walls := !s.WalledSince.IsZero(); walls != tc.walls {
+			t.Errorf("%s: walled since %v", tc.answers, s.WalledSince)
+		}
+	}
+}
+
 func TestRobotsAreBounded(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"strings"
 	"time"
 
@@ -66,6 +67,7 @@ func hostReport(host crawl.Host, info *frontier.HostInfo, inMemory *core.HostSna
 		Politeness: crawl.PolitenessReport{
 			CrawlDelaySeconds: s.CrawlDelay.Seconds(), LatencySeconds: s.Latency.Seconds(), BackoffSeconds: s.Backoff.Seconds(),
 			Failures: s.Failures, FrozenUntil: timeOrNil(s.FrozenUntil), HoldUntil: timeOrNil(s.HoldUntil),
+			WalledSince: timeOrNil(s.WalledSince),
 		},
 		Robots: robotsSummaries(info.Robots, agent),
 	}
@@ -119,10 +121,15 @@ func backoffReason(s *crawl.HostState, now time.Time) string {
 	switch {
 	case s.FrozenUntil.After(now):
 		return fmt.Sprintf("it failed %d times in a row: unreachable, name not found, or robots.txt not readable", s.Failures)
+	case s.HoldUntil.After(now) && !s.WalledSince.IsZero():
+		return fmt.Sprintf("it blocks this crawl: %d of its last %d answers were bot walls, so it rests until %s; crawlnode explain hosts_block_us says what to do",
+			bits.OnesCount16(s.Walls), crawl.WallWindow, s.HoldUntil.UTC().Format(time.RFC3339))
 	case s.HoldUntil.After(now):
 		return "it asked for a pause (Retry-After)"
 	case s.BlockedUntil.After(now):
 		return "a URLFrontier client wants it left alone until " + s.BlockedUntil.UTC().Format(time.RFC3339)
+	case s.Backoff > 0 && s.Walls&1 != 0:
+		return "its last answer was a bot wall; each answer that is none halves the delay"
 	case s.Backoff > 0:
 		return "it answered 429 or 503 and asks for fewer requests; each success halves the delay"
 	case s.Failures > 0:

@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/frontier/result"
 	"crawlnode/ring"
 	"crawlnode/web/robots"
 	"crawlnode/web/urlnorm"
@@ -127,8 +128,11 @@ func (i *Inspector) recordReport(rec *crawl.Record) *crawl.RecordReport {
 	if rec.Status != 0 {
 		r.Status = &rec.Status
 	}
-	if rec.Reason != "" {
-		r.Reason = &rec.Reason
+	if reason, product := result.ReasonOf(rec); reason != "" {
+		r.Reason = &reason
+		if product != "" {
+			r.Wall = &product
+		}
 	}
 	if rec.Digest != ([20]byte{}) {
 		text := "sha1:" + base32.StdEncoding.EncodeToString(rec.Digest[:])

@@ -46,6 +46,7 @@ func (f *fetchCounters) observe(o *crawl.Outcome) {
 		c.Observe(o.Took.Milliseconds())
 	}
 	c.CountDefects(o)
+	c.CountWall(o)
 	c.Bytes += o.Bytes
 }
 

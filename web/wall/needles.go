@@ -1,0 +1,85 @@
+package wall
+
+import (
+	"encoding/binary"
+	"strings"
+)
+
+// This file finds all marks of the table in a page with one pass: a search for each took half a
+// millisecond for a page of 20 KB.
+
+// anchor is how many first bytes of a mark are looked up at each place of a page.
+const anchor = 4
+
+// needle is a mark of a body, or what a page loads that asks for a captcha.
+type needle struct {
+	text   string
+	row    int // in table; -1: of captchas
+	weight int
+}
+
+// finder has the needles by a hash of their first bytes.
+type finder struct {
+	needles []needle
+	byHash  [1 << 12][]uint16
+}
+
+// marks is made of the table once, and never changes.
+var marks = newFinder()
+
+func newFinder() *finder {
+	f := &finder{}
+	add := func(n needle) {
+		h := hashOf(binary.LittleEndian.Uint32([]byte(n.text)))
+		f.byHash[h] = append(f.byHash[h], uint16(len(f.needles))) //nolint:gosec // a few hundred
+		f.needles = append(f.needles, n)
+	}
+	for i := range table {
+		for _, m := range table[i].body {
+			add(needle{m.text, i, m.weight})
+		}
+	}
+	for _, text := range captchas {
+		add(needle{text: text, row: -1})
+	}
+	return f
+}
+
+func hashOf(first uint32) uint32 { return first * 2654435761 >> 20 }
+
+// found is what stands in a page: the weight of each row, and whether it asks for a captcha.
+type found struct {
+	weights [len(table)]int
+	captcha bool
+}
+
+// in looks for all needles. Each counts once.
+func (f *finder) in(body []byte) (have found) {
+	var seen [512]bool
+	for i := 0; i+anchor <= len(body); i++ {
+		candidates := f.byHash[hashOf(binary.LittleEndian.Uint32(body[i:]))]
+		for _, c := range candidates {
+			n := &f.needles[c]
+			if seen[c] || len(body)-i < len(n.text) || string(body[i:i+len(n.text)]) != n.text {
+				continue
+			}
+			seen[c] = true
+			if n.row < 0 {
+				have.captcha = true
+			} else {
+				have.weights[n.row] += n.weight
+			}
+		}
+	}
+	return have
+}
+
+// hasAny reports whether a text has one of the words.
+func hasAny(text string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}
