@@ -55,6 +55,8 @@ func TestBotFlags(t *testing.T) {
 	dir := t.TempDir()
 	key, made := filepath.Join(dir, "bot.pem"), filepath.Join(dir, "data")
 	run(t, "", "keygen", "--bot", key).want(t, command.ExitOK, "", "")
+	run(t, "", "worker", "--bot-key", key).want(t, command.ExitUsage, "", "both or neither")
+	run(t, "", "worker", "--bot-key", key, "--bot-agent", "http://bot.example").want(t, command.ExitUsage, "", "https://")
 	for args, want := range map[string]string{
 		"--bot-key " + key:                                      "both or neither",
 		"--bot-agent https://bot.example":                       "both or neither",

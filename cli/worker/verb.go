@@ -14,6 +14,9 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/remote"
 	"crawlnode/crawl"
+	"crawlnode/local/datadir"
+	"crawlnode/security/keyfile"
+	"crawlnode/web/botauth"
 	"crawlnode/web/fetcher"
 )
 
@@ -23,6 +26,8 @@ type Verb struct {
 	WorkerID     string `name:"worker-id" group:"node" placeholder:"NAME" help:"Name of this worker (default: host name and process)."`
 	Fetchers     int    `group:"node" default:"64" placeholder:"N" help:"Concurrent fetches, 1 to 1000."`
 	ExitWhenDone bool   `name:"exit-when-done" group:"node" help:"Exit when the cluster's crawl has ended."`
+	BotKey       string `name:"bot-key" group:"politeness" placeholder:"FILE" help:"Sign every request with this key, that of the nodes. With --bot-agent."`
+	BotAgent     string `name:"bot-agent" group:"politeness" placeholder:"URL" help:"https address that publishes the key, as the nodes have it."`
 }
 
 // Help gives the examples of the verb and says what it does.
@@ -57,8 +62,12 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 		}
 		v.WorkerID = fmt.Sprintf("%s-%d", name[:min(len(name), 100)], os.Getpid())
 	}
+	signer, err := v.signer()
+	if err != nil {
+		return env.Fail(remote.ExitCode(err), "%v", err)
+	}
 	return v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
-		f, err := newFetcher(ctx, c, v.Fetchers)
+		f, err := newFetcher(ctx, c, v.Fetchers, signer)
 		if err != nil {
 			return err
 		}
@@ -66,8 +75,24 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	})
 }
 
+// signer signs the worker's requests; nil: none is signed.
+func (v *Verb) signer() (*botauth.Signer, error) {
+	if (v.BotKey == "") != (v.BotAgent == "") {
+		return nil, datadir.Usage(errors.New("--bot-key and --bot-agent: give both or neither"))
+	}
+	keys, err := keyfile.LoadBotKeys(v.BotKey)
+	if keys == nil || err != nil {
+		return nil, err
+	}
+	agent, err := botauth.ParseAgent(v.BotAgent)
+	if err != nil {
+		return nil, datadir.Usage(fmt.Errorf("--bot-agent: %q: %w", v.BotAgent, err))
+	}
+	return botauth.NewSigner(keys[0], agent), nil
+}
+
 // newFetcher makes a fetcher with the crawl's settings.
-func newFetcher(ctx context.Context, c *client.Client, fetchers int) (*fetcher.Fetcher, error) {
+func newFetcher(ctx context.Context, c *client.Client, fetchers int, signer *botauth.Signer) (*fetcher.Fetcher, error) {
 	report, err := c.CrawlConfig(ctx)
 	if err != nil {
 		return nil, err
@@ -81,6 +106,7 @@ func newFetcher(ctx context.Context, c *client.Client, fetchers int) (*fetcher.F
 		allowed = append(allowed, p)
 	}
 	return fetcher.New(fetcher.Options{
+		Signer:    signer,
 		UserAgent: report.Settings.Text("user_agent"), MaxIdleConns: 4 * fetchers,
 		TLSRecord: report.Settings.Text("tls_verify") == "record",
 		Allowed: func(a netip.Addr) bool {
