@@ -10,8 +10,8 @@ type row struct {
 	hints    []field // the product is in the way, which says little
 	titles   []mark
 	body     []mark
-	source   string // where the marks are described
-	date     string // when they were compared with the source
+	source   string // where the answers of the product are described
+	date     string // when the row was written
 }
 
 // field is a header field in its canonical form, and how its value begins; "": any value.
@@ -22,7 +22,7 @@ type mark struct {
 	weight int
 }
 
-// detectors describes the marks of many firewalls from tests of their own.
+// detectors describes the answers of many firewalls.
 const detectors = "https://github.com/EnableSecurity/wafw00f (wafw00f/plugins)"
 
 // table has a row for each product.
