@@ -64,7 +64,16 @@ func TestNotModified(t *testing.T) {
 	if f := s.Freshness; f.NotModifiedTotal < int64(conditions.NotModified) || f.UnchangedTotal < f.NotModifiedTotal || f.ChangedTotal == 0 {
 		t.Errorf("the web server has sent %d 304s for pages, the status says %+v", conditions.NotModified, f)
 	}
-	newest := newestAnswers(t, c)
+	var newest map[string]captureOf
+	until(t, time.Minute, func() string { // records are written a moment after their visits
+		newest = newestAnswers(t, c)
+		for _, u := range pages {
+			if n, visits := newest[u].captures, len(web.Visits(u)); n < visits {
+				return fmt.Sprintf("the archives have %d captures of %d visits of %s", n, visits, u)
+			}
+		}
+		return ""
+	})
 	readsBack(t, newest, "--addr", c.nodes[1].http)
 	c.stop()
 	readsBack(t, newestOf(t, c.nodes[0]), "--data-dir", c.nodes[0].dir)
@@ -157,6 +166,7 @@ type captureOf struct {
 	answer    archive.Record
 	heads     [][]byte // of it, and of later answers with the same payload
 	unchanged bool
+	captures  int      // responses and revisits
 	history   []string // a line for each record
 }
 
@@ -182,6 +192,9 @@ func newestOf(t *testing.T, nodes ...*node) map[string]captureOf {
 	newest := map[string]captureOf{}
 	for _, r := range records {
 		c := newest[r.TargetURI]
+		if r.Type == "response" || r.Type == "revisit" {
+			c.captures++
+		}
 		c.history = append(c.history, fmt.Sprintln(r.Date, r.Type, r.Status, r.PayloadDigest, "refers to", r.RefersToURI))
 		switch {
 		case r.Type == "response" && r.Status == http.StatusOK:

@@ -92,30 +92,39 @@ func unchangedPages(t *testing.T, c *unchangedCase, program string) time.Duratio
 		}
 		return ""
 	})
-	before, files := status(), indexFiles(t, n)
-	cpu := cpuTime(n.cmd.Process.Pid)
-	after := before
-	until(t, 2*time.Minute, func() string {
-		time.Sleep(250 * time.Millisecond) // a question costs the node more than a visit
-		after = status()
-		if done := after.Freshness.RevisitsTotal - before.Freshness.RevisitsTotal; done < int64(*unchangedVisits) {
-			return fmt.Sprintf("%d revisits", done)
+	var before, after crawl.Status
+	var price time.Duration
+	written := "" // what the last visits wrote to the index
+	// Segments of the first visits may still be merged: that ends, and then nothing is written.
+	for range 3 {
+		files := indexFiles(t, n)
+		before, written = status(), ""
+		cpu := cpuTime(n.cmd.Process.Pid)
+		until(t, 2*time.Minute, func() string {
+			time.Sleep(250 * time.Millisecond) // a question costs the node more than a visit
+			after = status()
+			if done := after.Freshness.RevisitsTotal - before.Freshness.RevisitsTotal; done < int64(*unchangedVisits) {
+				return fmt.Sprintf("%d revisits", done)
+			}
+			return ""
+		})
+		price = (cpuTime(n.cmd.Process.Pid) - cpu) / time.Duration(after.Freshness.RevisitsTotal-before.Freshness.RevisitsTotal)
+		if program != "" || !indexed {
+			break
 		}
-		return ""
-	})
-	price := (cpuTime(n.cmd.Process.Pid) - cpu) / time.Duration(after.Freshness.RevisitsTotal-before.Freshness.RevisitsTotal)
+		i, j := after.Index, before.Index
+		now := indexFiles(t, n)
+		if i.Documents == j.Documents && i.Waiting == 0 && i.Bytes == j.Bytes && maps.Equal(now, files) && len(files) > 0 {
+			break
+		}
+		written = fmt.Sprintf("%+v, before %+v; files %v, before %v", i, j, now, files)
+	}
+	if written != "" {
+		t.Errorf("visits write to the index, or it has no file: %s", written)
+	}
 	if f, g := after.Freshness, before.Freshness; program == "" {
 		if f.UnchangedTotal-g.UnchangedTotal != f.RevisitsTotal-g.RevisitsTotal || (f.NotModifiedTotal > g.NotModifiedTotal) != (c.changes.Mean > 0) {
 			t.Errorf("%+v, before %+v", f, g)
-		}
-		if indexed {
-			i, j := after.Index, before.Index
-			if i.Documents != j.Documents || i.Waiting != 0 || i.Bytes != j.Bytes {
-				t.Errorf("the index was written: %+v, before %+v", i, j)
-			}
-			if now := indexFiles(t, n); !maps.Equal(now, files) || len(files) == 0 {
-				t.Errorf("the files of the index: %v, before %v", now, files)
-			}
 		}
 	}
 	cl.stop()
