@@ -233,13 +233,14 @@ func (m *matter) plan(r *visits.Record, elapsed, took time.Duration) frontier.Pl
 
 // ahead is how much earlier than its interval says a page is due. It will wait for its host, and the frontier counts from the
 // end of a visit, so that no two are nearer than the shortest interval: without this each interval would be longer by both. It
-// is due after the shortest interval at the earliest. A fixed interval is what a person has asked for, and stays.
+// is due after its shortest interval at the earliest (policy.Bounds.Least). A fixed interval is what a person has asked for, and stays.
 func (m *matter) ahead(r *visits.Record, took time.Duration) time.Duration {
 	if m.rules.Mode != visits.Adaptive || r.Misses > 0 {
 		return 0
 	}
 	late := policy.HostWait(m.site.Wanted, m.turn()) + max(took, 0)
-	return max(min(late, r.Interval/2, r.Interval-m.rules.Bounds.Min), 0)
+	least := time.Duration(m.rules.Bounds.Least(r.Belief) * float64(time.Second))
+	return max(min(late, r.Interval/2, r.Interval-least), 0)
 }
 
 // settle encodes the page's record, and puts it into the sums as it will be read again.
