@@ -32,10 +32,14 @@ type Terms struct {
 // Replanned is told what a page counted for before and counts for now, as in frontier.Planner.
 type Replanned func(p crawl.Partition, before, after *frontier.Estimate, at time.Time)
 
+// Revisited is told whether a visit of a page that was due found a change, as in frontier.Planner.
+type Revisited func(changed bool)
+
 // Judge is the frontier's judge. Its methods are called by the frontier's writer.
 type Judge struct {
 	terms     func() *Terms
 	replanned Replanned
+	revisited Revisited
 	excluded  func(*crawl.Item) bool
 }
 
@@ -46,7 +50,17 @@ func New(terms func() *Terms, replanned Replanned, excluded func(*crawl.Item) bo
 	if excluded == nil {
 		excluded = func(*crawl.Item) bool { return false }
 	}
-	return &Judge{terms, replanned, excluded}
+	return &Judge{terms: terms, replanned: replanned, excluded: excluded}
+}
+
+// Tell makes revisited hear of each revisit. It is called before the judge is used, and may not block.
+func (j *Judge) Tell(revisited Revisited) { j.revisited = revisited }
+
+// Revisited passes on whether a revisit found a change.
+func (j *Judge) Revisited(changed bool) {
+	if j.revisited != nil {
+		j.revisited(changed)
+	}
 }
 
 // On reports whether pages are visited again.
