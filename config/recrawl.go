@@ -19,6 +19,8 @@ type Revisits struct {
 	RecrawlMax      time.Duration `name:"recrawl-max" group:"revisits" report:"days" together:"recrawl_max" placeholder:"DURATION" default:"90d" help:"Longest time between two visits of a page." live:"cluster"`
 	// RecrawlShare is above 0 and at most 1.
 	RecrawlShare float64 `name:"recrawl-share" group:"revisits" together:"recrawl_max" placeholder:"0..1" default:"0.5" help:"Share of the fetches for known pages while new ones wait too; whichever has nothing to do leaves its share to the other." live:"cluster"`
+	// RecrawlWorth is at least 0 and below 1; RecrawlMax wins over it.
+	RecrawlWorth float64 `name:"recrawl-worth" group:"revisits" together:"recrawl_max" placeholder:"0..1" default:"0.1" help:"With adaptive: visit a page only when it has changed with at least this probability, or --recrawl-max has passed; 0: as often as there is room." live:"cluster"`
 	// RecrawlChanged is text or payload.
 	RecrawlChanged string `name:"recrawl-changed" group:"revisits" together:"recrawl_max" placeholder:"text|payload" default:"text" help:"What counts as a change of a page: text, more than a few words of it (numbers and dates do not count); payload, any byte." live:"cluster"`
 }
@@ -45,6 +47,10 @@ func (c *Config) validateRevisits() error {
 	}
 	if !(r.RecrawlShare > 0 && r.RecrawlShare <= 1) { // NaN too
 		problems = append(problems, fmt.Errorf("--recrawl-share: %v must be above 0 and at most 1; --recrawl off is for no revisits at all", r.RecrawlShare))
+	}
+	if !(r.RecrawlWorth >= 0 && r.RecrawlWorth < 1) { // NaN too
+		problems = append(problems, fmt.Errorf("--recrawl-worth: %v must be at least 0 and below 1: it is the probability "+
+			"that a page has changed, such as 0.1; 0 visits pages as often as there is room", r.RecrawlWorth))
 	}
 	if _, err := opic.ParseWeights(c.Priority); err != nil {
 		problems = append(problems, prefixed("--priority", err))

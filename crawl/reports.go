@@ -110,6 +110,9 @@ type RevisitBlock struct {
 	NextDue *time.Duration `json:"next_due,omitempty"`
 	// Late is for how long the first of the due pages that wait for a place in the queue has been due.
 	Late time.Duration `json:"late,omitempty"`
+	// Recent are the newest revisits of this node, at most 10,000; Useful of them found a change.
+	Recent int64 `json:"recent,omitempty"`
+	Useful int64 `json:"useful,omitempty"`
 	// Expected is FreshnessStatus.Expected as this node computes it, of the whole cluster.
 	Expected *float64 `json:"expected,omitempty"`
 }

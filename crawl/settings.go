@@ -38,6 +38,7 @@ type Settings struct {
 	RecrawlMin      time.Duration `json:"recrawl_min,omitempty"`
 	RecrawlMax      time.Duration `json:"recrawl_max,omitempty"`
 	RecrawlShare    float64       `json:"recrawl_share,omitempty"`   // of the fetches while new URLs wait; above 0, at most 1
+	RecrawlWorth    float64       `json:"recrawl_worth,omitempty"`   // probability of a change that a visit needs; from 0 to below 1; nodes before it lack it, and mean 0
 	RecrawlChanged  string        `json:"recrawl_changed,omitempty"` // "", which is RecrawlText, or RecrawlPayload
 	Priority        string        `json:"priority,omitempty"`        // "", the default, or weights as importance.ParseWeights reads them
 	Index           bool          `json:"index,omitempty"`           // pages are indexed for search

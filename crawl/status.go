@@ -524,6 +524,9 @@ type FreshnessStatus struct {
 	UnchangedTotal   int64            `json:"unchanged_total"`    // 304 included
 	ChangedTotal     int64            `json:"changed_total"`
 	GoneTotal        int64            `json:"gone_total"` // answered by 404 or 410
+	// Useful is the share of the newest 10,000 revisits of each node that found a change; null before
+	// the first one since the nodes were started.
+	Useful *float64 `json:"useful"`
 	// Expected is the share of the known pages, weighted by importance, whose copy is as the page is now, as the
 	// model believes; 0 to 1. Null until there is a model.
 	Expected *float64 `json:"expected"`

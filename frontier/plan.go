@@ -43,6 +43,8 @@ func (pg part) planVisit(host crawl.Host, fp layout.Fingerprint, old, rec *crawl
 	plan.Wait += min(max(o.Took, 0), maxAgo)
 	if it.Revisit && o.Status != 0 && it.Via != crawl.ViaSitemapFile {
 		due.CountRevisit(&pg.State.Counters, o.Status, plan.Verdict)
+		useful := plan.Verdict == visits.Changed || plan.Verdict == visits.Gone && visits.AnswerOf(old.Status) == visits.Content
+		pg.Group.Then(func() { j.Revisited(useful) })
 	}
 	failed := rec.State != crawl.Done || plan.Verdict == visits.Unknown && visits.AnswerOf(old.Status) != visits.Failed
 	if counted && failed {

@@ -17,7 +17,9 @@ import (
 func (n *Node) openRevisits() {
 	n.revisits = recrawl.New(recrawl.Options{Self: n.id, Boot: n.members.Self().Boot, Pages: n.front, Settings: n.settings, Weighted: importance.Weighted, May: n.mayCrawl,
 		Fetchers: n.busyFetchers, Members: n.memberIDs, Logger: n.log})
-	n.front.SetPlanner(judge.New(n.revisits.JudgeTerms, n.revisits.Replanned, n.excludes))
+	j := judge.New(n.revisits.JudgeTerms, n.revisits.Replanned, n.excludes)
+	j.Tell(n.revisits.Revisited)
+	n.front.SetPlanner(j)
 }
 
 // busyFetchers counts the busy fetchers, and all.

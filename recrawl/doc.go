@@ -16,6 +16,7 @@
 //	share.go     the token bucket of --recrawl-share; how many visits are available for revisits
 //	price.go     the demand of the pages of this node; the price
 //	summary.go   the summary in each heartbeat
+//	found.go     which of the newest revisits found a change
 //	figures.go   the figures of /status and /metrics
 //
 // # The price

@@ -41,7 +41,7 @@ func (k *Keeper) JudgeTerms() *judge.Terms {
 // crawl's own nets only, where such settings are allowed.
 func rulesOf(s *crawl.Settings) visits.Rules {
 	interval, shortest, longest := s.RecrawlBounds(len(s.AllowNet) > 0)
-	r := visits.Rules{Interval: interval, Bounds: policy.Bounds{Min: shortest, Max: longest}, ForgetAfter: forgetAfter}
+	r := visits.Rules{Interval: interval, Bounds: policy.Bounds{Min: shortest, Max: longest, Worth: s.RecrawlWorth}, ForgetAfter: forgetAfter}
 	switch s.Recrawl {
 	case crawl.RecrawlFixed:
 		r.Mode = visits.Fixed

@@ -76,15 +76,22 @@ func fillFreshness(s *crawl.Status, p *Picture, c *crawl.Counters) {
 		return
 	}
 	f.Mode = set.Recrawl
+	var recent, useful int64
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		if !n.Counts || !n.live() {
 			continue
 		}
 		f.Due += n.Block.Revisits.Due
+		recent += n.Block.Revisits.Recent
+		useful += n.Block.Revisits.Useful
 		if e := n.Block.Revisits.Expected; e != nil && (f.Expected == nil || n.Block.Node.ID == p.Self) {
 			f.Expected = e
 		}
+	}
+	if recent > 0 {
+		share := float64(useful) / float64(recent)
+		f.Useful = &share
 	}
 	if next, ok := p.nextDue(); ok {
 		at := p.Now.Add(next).UTC()

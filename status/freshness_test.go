@@ -79,18 +79,19 @@ func TestFreshness(t *testing.T) {
 	for i, e := range []*float64{&mine, &theirs} {
 		b := &p.Nodes[i].Block
 		b.Revisits.Due, b.Revisits.Expected = 7, e
+		b.Revisits.Recent, b.Revisits.Useful = int64(10+20*i), 3 // 6 of 40
 		b.Counters.Revisits, b.Counters.NotModified, b.Counters.Unchanged, b.Counters.Changed, b.Counters.Gone = 10, 3, 5, 4, 1
 		b.Counters.Overdue[0], b.Counters.Overdue[crawl.NumOverdueBuckets-1] = 49, 1
 	}
 	f := Merge(p).Freshness
-	if f.Due != 14 || f.RevisitsTotal != 20 || f.NotModifiedTotal != 6 || f.UnchangedTotal != 10 || f.ChangedTotal != 8 || f.GoneTotal != 2 || *f.Expected != mine {
+	if f.Due != 14 || f.RevisitsTotal != 20 || f.NotModifiedTotal != 6 || f.UnchangedTotal != 10 || f.ChangedTotal != 8 || f.GoneTotal != 2 || *f.Expected != mine || f.Useful == nil || *f.Useful != 0.15 {
 		t.Errorf("%+v", f)
 	}
 	if q := f.OverdueSeconds; *q.P50 != 1 || *q.P99 != 30*24*3600 {
 		t.Errorf("p50 %v, p99 %v", *q.P50, *q.P99)
 	}
 	p.Doc.Settings.Recrawl = ""
-	if f := Merge(p).Freshness; f.Mode != crawl.RecrawlOff || f.Due != 0 || f.NextDueAt != nil || f.Expected != nil || f.RevisitsTotal != 20 {
+	if f := Merge(p).Freshness; f.Mode != crawl.RecrawlOff || f.Due != 0 || f.NextDueAt != nil || f.Expected != nil || f.Useful != nil || f.RevisitsTotal != 20 {
 		t.Errorf("off: %+v", f)
 	}
 }

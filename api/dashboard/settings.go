@@ -79,6 +79,9 @@ var settingPlans = []settingPlan{
 	{"Revisits", "recrawl_max", "The longest time between two visits, such as 90d."},
 	{"Revisits", "recrawl_share",
 		"Share of the fetches for known pages while new ones wait: above 0, at most 1."},
+	{"Revisits", "recrawl_worth",
+		"With adaptive: the probability of a change that a visit needs, at least 0, below 1. " +
+			"0: as often as there is room."},
 	{"Revisits", "recrawl_changed",
 		"What counts as a change: the text, without numbers and dates, or any byte."},
 	{"Revisits", "priority",

@@ -26,6 +26,9 @@ type Planner interface {
 	Claimed(k *Page, changed time.Time) (Plan, bool)
 	// Conditional reports whether the page's next visit may send validators.
 	Conditional(k *Page) bool
+	// Revisited is called after the commit, by the writer, for each answered visit of a page that was
+	// due, as due.CountRevisit counts them; changed reports whether it found a change.
+	Revisited(changed bool)
 	// Replanned is called after the commit, by the writer, with what a page counted for before and
 	// counts for now; nil: it did not count, or does not. A page in a queue does not count. at is
 	// when its time comes, in this process; zero: it is queued or forgotten.

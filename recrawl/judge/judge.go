@@ -32,10 +32,14 @@ type Terms struct {
 // Replanned is told what a page counted for before and counts for now, as in frontier.Planner.
 type Replanned func(p crawl.Partition, before, after *frontier.Estimate, at time.Time)
 
+// Revisited is told whether a visit of a page that was due found a change, as in frontier.Planner.
+type Revisited func(changed bool)
+
 // Judge is the frontier's judge. Its methods are called by the frontier's writer.
 type Judge struct {
 	terms     func() *Terms
 	replanned Replanned
+	revisited Revisited
 	excluded  func(*crawl.Item) bool
 }
 
@@ -46,7 +50,17 @@ func New(terms func() *Terms, replanned Replanned, excluded func(*crawl.Item) bo
 	if excluded == nil {
 		excluded = func(*crawl.Item) bool { return false }
 	}
-	return &Judge{terms, replanned, excluded}
+	return &Judge{terms: terms, replanned: replanned, excluded: excluded}
+}
+
+// Tell makes revisited hear of each revisit. It is called before the judge is used, and may not block.
+func (j *Judge) Tell(revisited Revisited) { j.revisited = revisited }
+
+// Revisited passes on whether a revisit found a change.
+func (j *Judge) Revisited(changed bool) {
+	if j.revisited != nil {
+		j.revisited(changed)
+	}
 }
 
 // On reports whether pages are visited again.
@@ -233,13 +247,14 @@ func (m *matter) plan(r *visits.Record, elapsed, took time.Duration) frontier.Pl
 
 // ahead is how much earlier than its interval says a page is due. It will wait for its host, and the frontier counts from the
 // end of a visit, so that no two are nearer than the shortest interval: without this each interval would be longer by both. It
-// is due after the shortest interval at the earliest. A fixed interval is what a person has asked for, and stays.
+// is due after its shortest interval at the earliest (policy.Bounds.Least). A fixed interval is what a person has asked for, and stays.
 func (m *matter) ahead(r *visits.Record, took time.Duration) time.Duration {
 	if m.rules.Mode != visits.Adaptive || r.Misses > 0 {
 		return 0
 	}
 	late := policy.HostWait(m.site.Wanted, m.turn()) + max(took, 0)
-	return max(min(late, r.Interval/2, r.Interval-m.rules.Bounds.Min), 0)
+	least := time.Duration(m.rules.Bounds.Least(r.Belief) * float64(time.Second))
+	return max(min(late, r.Interval/2, r.Interval-least), 0)
 }
 
 // settle encodes the page's record, and puts it into the sums as it will be read again.

@@ -94,7 +94,7 @@ func (d *Demand) at(price float64, b Bounds) (visits, gain float64) {
 			ratio := math.Exp2(float64(j)/2 + leastRatio)
 			g := estimate.Gamma{Shape: shape, Rate: shape * c.pages / c.rate}
 			weight := ratio * c.rate / c.pages
-			seconds := b.clip(Interval(g, price/weight))
+			seconds := b.clip(g, Interval(g, price/weight))
 			visits += c.pages / seconds
 			gain += c.weight * Freshness(g, seconds)
 		}

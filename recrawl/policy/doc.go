@@ -31,6 +31,14 @@
 // the demand of all members equals the available visits. Equal curves give equal prices; the curve
 // of a member that leaves is dropped.
 //
+// # A visit needs a reason
+//
+// While there are more visits than the pages want, the price is next to nothing, and each page
+// would be visited at the shortest interval for ever. Bounds.Worth forbids that: no interval is
+// shorter than the time after which the page has changed with this probability, by its belief. A
+// page that never changes is believed less with each visit, so its intervals grow up to the longest
+// one. Where visits are scarce the price asks for longer intervals anyway, and Worth has no effect.
+//
 // # A host's own limit
 //
 // When a host's pages demand more visits than its delay allows, its factor (HostFactor) grows, by

@@ -348,3 +348,33 @@ func BenchmarkCurve(b *testing.B) {
 		d.Curve(bounds, 1)
 	}
 }
+
+// TestWorth compares the shortest intervals with the closed form b((1-w)^(-1/a) - 1), computed by
+// hand for shapes whose powers are simple, and checks which bound wins.
+func TestWorth(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		name  string
+		g     estimate.Gamma
+		b     Bounds
+		price float64
+		want  float64 // seconds
+	}{
+		{"shape 1: b/(1-w) - b", estimate.Gamma{Shape: 1, Rate: 9000}, Bounds{Min: time.Second, Max: 90 * day, Worth: 0.1}, 0, 1000},
+		{"shape 1/2: b/(1-w)^2 - b", estimate.Gamma{Shape: 0.5, Rate: 8100}, Bounds{Min: time.Second, Max: 90 * day, Worth: 0.1}, 0, 1900},
+		{"even odds", estimate.Gamma{Shape: 1, Rate: 5000}, Bounds{Min: time.Second, Max: 90 * day, Worth: 0.5}, 0, 5000},
+		{"none: the shortest", estimate.Gamma{Shape: 1, Rate: 9000}, Bounds{Min: time.Second, Max: 90 * day}, 0, 1},
+		{"the shortest is longer", estimate.Gamma{Shape: 1, Rate: 9000}, Bounds{Min: time.Hour, Max: 90 * day, Worth: 0.1}, 0, 3600},
+		{"the longest wins", estimate.Gamma{Shape: 1, Rate: 9e9}, Bounds{Min: time.Second, Max: day, Worth: 0.1}, 0, 86400},
+		{"the price asks for more", estimate.Gamma{Shape: 1, Rate: 9000}, Bounds{Min: time.Second, Max: day, Worth: 0.1}, 1e9, 86400},
+	} {
+		got := Plan(c.g, 1, c.price, c.b).Seconds()
+		if math.Abs(got-c.want) > 1e-6*c.want {
+			t.Errorf("%s: %v s, want %v", c.name, got, c.want)
+		}
+		if least := c.b.Least(c.g); least > got*(1+1e-9) {
+			t.Errorf("%s: the least is %v s, the plan %v", c.name, least, got)
+		}
+	}
+}

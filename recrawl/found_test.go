@@ -1,0 +1,27 @@
+package recrawl
+
+import "testing"
+
+// TestFound checks the counts beside those of a plain list of the newest revisits.
+func TestFound(t *testing.T) {
+	t.Parallel()
+	var f found
+	var all []bool
+	for i := range 2*foundOf + 17 {
+		changed := i%7 == 0 || i < 300
+		f.add(changed)
+		all = append(all, changed)
+		if i%991 != 0 && i != 2*foundOf+16 {
+			continue
+		}
+		newest, want := all[max(len(all)-foundOf, 0):], int64(0)
+		for _, c := range newest {
+			if c {
+				want++
+			}
+		}
+		if recent, useful := f.read(); recent != int64(len(newest)) || useful != want {
+			t.Fatalf("after %d revisits: %d of %d, want %d of %d", i+1, useful, recent, want, len(newest))
+		}
+	}
+}
