@@ -177,6 +177,21 @@ func TestProgressText(t *testing.T) {
 	}
 }
 
+// TestSummaryOfWalls: who reads the result of a crawl learns of walls, and what to do.
+func TestSummaryOfWalls(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	w := &crawlWatch{env: &Env{Stdout: &out}, started: time.Now(), info: node.Info{ID: "n"},
+		last: &crawl.Status{Fetch: crawl.FetchStatus{BlockedTotal: 5,
+			BlockedByKind: map[string]int64{"cloudflare": 4, "anubis": 1}}}}
+	w.summary(command.ExitOK, "")
+	const want = "blocked: 5 (anubis 1, cloudflare 4) answers were bot walls: " +
+		"crawlnode explain hosts_block_us says what to do\n"
+	if !strings.Contains(out.String(), want) {
+		t.Errorf("%s\nwant %s", &out, want)
+	}
+}
+
 // TestSpeedOfARerun: the pages of earlier runs are no speed of this one.
 func TestSpeedOfARerun(t *testing.T) {
 	t.Parallel()

@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -259,6 +261,14 @@ func (w *crawlWatch) summary(code int, reason string) {
 		total += s.n
 	}
 	say("skipped", "%s", amounts(total, skipped))
+	if n := st.Fetch.BlockedTotal; n > 0 {
+		var kinds []amount
+		for _, kind := range slices.Sorted(maps.Keys(st.Fetch.BlockedByKind)) {
+			kinds = append(kinds, amount{kind, st.Fetch.BlockedByKind[kind]})
+		}
+		say("blocked", "%s answers were bot walls: crawlnode explain hosts_block_us says what to do",
+			amounts(n, kinds))
+	}
 	for i := range st.Fetch.Traps {
 		t := &st.Fetch.Traps[i]
 		say("trap", "%s of %s say hardly anything new; to leave them out: --exclude %s",
