@@ -1,0 +1,231 @@
+package integration
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+const botAgent = "https://bot.example.org"
+
+// TestSignedRequests: every request of two nodes to six hosts is signed, robots.txt, sitemaps, both
+// ends of redirects and revisits included; it is verified here from RFC 9421 and the key that the
+// nodes publish. A third node without the key fetches nothing, and says so.
+func TestSignedRequests(t *testing.T) {
+	needsProcesses(t)
+	t.Parallel()
+	key := filepath.Join(t.TempDir(), "bot.pem")
+	if code, _, errs := run(t, "", "keygen", "--bot", key); code != 0 {
+		t.Fatal(errs)
+	}
+	code, directory, errs := run(t, "", "bot", "directory", "--bot-key", key)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	sites := newSignedSites(t, directory)
+	c := newCluster(t, "--partitions", "512", "--allow-net", "127.0.0.0/8", "--delay", "10ms", "--scope", "any",
+		"--recrawl", crawl.RecrawlFixed, "--recrawl-interval", "1s", "--recrawl-min", "1s", "--recrawl-max", "2s")
+	for range 2 {
+		c.add("--bot-key", key, "--bot-agent", botAgent).ready()
+	}
+	c.converged(time.Minute)
+	n := c.nodes[0]
+	n.seed(sites.addresses()...)
+	sites.asked(t, 2)
+
+	resp, err := http.Get("http://" + n.http + "/.well-known/http-message-signatures-directory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	const media = "application/http-message-signatures-directory+json"
+	if err != nil || resp.Header.Get("Content-Type") != media ||
+		strings.TrimSpace(string(body)) != strings.TrimSpace(directory) {
+		t.Errorf("the node publishes %s %s, %v; want %s", resp.Header, body, err, directory)
+	}
+
+	c.add().ready() // without the key
+	until(t, time.Minute, func() string {
+		var s crawl.Status
+		if err := n.decode("/status", &s); err != nil {
+			return err.Error()
+		}
+		for _, r := range s.Cluster.Health.Reasons {
+			if r.Code == crawl.ReasonBotKey && strings.Contains(r.Message, "n3") {
+				return ""
+			}
+		}
+		return fmt.Sprintf("the health does not name n3: %+v", s.Cluster.Health)
+	})
+	odd := c.nodes[2]
+	odd.signal(syscall.SIGTERM) // the hosts that it has taken wait until it hands them over
+	<-odd.done
+	sites.again()
+	sites.asked(t, 1)
+	c.stop()
+	for _, wrong := range sites.wrong[:min(len(sites.wrong), 5)] {
+		t.Error(wrong)
+	}
+}
+
+// signedSites are hosts that link to each other, and verify each request.
+type signedSites struct {
+	servers []*httptest.Server
+	public  ed25519.PublicKey
+	keyID   string
+
+	mu     sync.Mutex // guards the rest
+	count  map[string]int
+	nonces map[string]bool
+	wrong  []string
+}
+
+// newSignedSites serves six sites whose requests are signed with the key of a directory.
+func newSignedSites(t *testing.T, directory string) *signedSites {
+	t.Helper()
+	var set struct {
+		Keys []struct{ Kty, Crv, X string }
+	}
+	if err := json.Unmarshal([]byte(directory), &set); err != nil || len(set.Keys) != 1 {
+		t.Fatalf("%s: %v", directory, err)
+	}
+	public, err := base64.RawURLEncoding.DecodeString(set.Keys[0].X)
+	if err != nil || set.Keys[0].Kty != "OKP" || set.Keys[0].Crv != "Ed25519" {
+		t.Fatalf("%s: %v", directory, err)
+	}
+	// The thumbprint of RFC 7638, with the members of RFC 8037.
+	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + set.Keys[0].X + `"}`))
+	s := &signedSites{public: public, keyID: base64.RawURLEncoding.EncodeToString(sum[:]),
+		count: map[string]int{}, nonces: map[string]bool{}}
+	for i := range 6 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.%d:0", i+2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv := httptest.NewUnstartedServer(s)
+		_ = srv.Listener.Close()
+		srv.Listener = l
+		srv.Start()
+		t.Cleanup(srv.Close)
+		s.servers = append(s.servers, srv)
+	}
+	return s
+}
+
+func (s *signedSites) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.count[r.Host+r.URL.Path]++
+	if err := s.verify(r); err != nil {
+		s.wrong = append(s.wrong, fmt.Sprintf("%s%s: %v; %v", r.Host, r.URL.Path, err, r.Header))
+	}
+	s.mu.Unlock()
+	i := slices.IndexFunc(s.servers, func(srv *httptest.Server) bool { return srv.Listener.Addr().String() == r.Host })
+	switch r.URL.Path {
+	case "/robots.txt":
+		_, _ = fmt.Fprintf(w, "User-agent: *\nAllow: /\nSitemap: http://%s/sitemap.xml\n", r.Host)
+	case "/sitemap.xml":
+		w.Header().Set("Content-Type", "application/xml")
+		_, _ = fmt.Fprintf(w, `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>http://%s/listed</loc></url></urlset>`, r.Host)
+	case "/away":
+		http.Redirect(w, r, s.servers[(i+1)%len(s.servers)].URL+"/target", http.StatusFound)
+	default:
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = fmt.Fprintf(w, "<title>%s%s</title><a href=/away>away</a>", r.Host, r.URL.Path)
+	}
+}
+
+var signatureInput = regexp.MustCompile(`^sig1=(\("@authority" "signature-agent";key="sig1"\)(;.+))$`)
+
+// verify verifies one request: RFC 9421, section 3.2, with the components and parameters that
+// draft-meunier-web-bot-auth-architecture and its successors ask for.
+func (s *signedSites) verify(r *http.Request) error {
+	if got := r.Header.Get("Signature-Agent"); got != `sig1="`+botAgent+`"` {
+		return fmt.Errorf("Signature-Agent is %q", got)
+	}
+	m := signatureInput.FindStringSubmatch(r.Header.Get("Signature-Input"))
+	if m == nil {
+		return fmt.Errorf("the form of Signature-Input")
+	}
+	params := map[string]string{}
+	for _, p := range strings.Split(m[2], ";")[1:] {
+		name, value, _ := strings.Cut(p, "=")
+		params[name] = strings.Trim(value, `"`)
+	}
+	created, err1 := strconv.ParseInt(params["created"], 10, 64)
+	expires, err2 := strconv.ParseInt(params["expires"], 10, 64)
+	now := time.Now().Unix()
+	nonce, err3 := base64.StdEncoding.DecodeString(params["nonce"])
+	switch {
+	case err1 != nil, err2 != nil, created > now, expires <= now, expires-created > 3600:
+		return fmt.Errorf("created %d, expires %d, now %d", created, expires, now)
+	case err3 != nil, len(nonce) != 64, s.nonces[params["nonce"]]:
+		return fmt.Errorf("nonce %q, seen before: %t", params["nonce"], s.nonces[params["nonce"]])
+	case params["tag"] != "web-bot-auth", params["keyid"] != s.keyID:
+		return fmt.Errorf("tag %q, keyid %q, want %s", params["tag"], params["keyid"], s.keyID)
+	}
+	s.nonces[params["nonce"]] = true
+	encoded, ok := strings.CutPrefix(r.Header.Get("Signature"), "sig1=:")
+	signature, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(encoded, ":"))
+	if !ok || err != nil {
+		return fmt.Errorf("the form of Signature: %v", err)
+	}
+	base := `"@authority": ` + strings.ToLower(r.Host) + "\n" +
+		`"signature-agent";key="sig1": "` + botAgent + `"` + "\n" +
+		`"@signature-params": ` + m[1]
+	if !ed25519.Verify(s.public, []byte(base), signature) {
+		return fmt.Errorf("the signature is not that of\n%s", base)
+	}
+	return nil
+}
+
+// addresses are the start pages.
+func (s *signedSites) addresses() (urls []string) {
+	for _, srv := range s.servers {
+		urls = append(urls, srv.URL+"/")
+	}
+	return urls
+}
+
+// again forgets what was asked for.
+func (s *signedSites) again() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.count)
+}
+
+// asked waits until each page was asked for so often, and each file, when more than one visit is
+// waited for.
+func (s *signedSites) asked(t *testing.T, times int) {
+	t.Helper()
+	until(t, time.Minute, func() string {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, srv := range s.servers {
+			for path, want := range map[string]int{"/": times, "/away": times, "/target": times, "/listed": times,
+				"/robots.txt": times - 1, "/sitemap.xml": times - 1} {
+				if at := srv.Listener.Addr().String() + path; s.count[at] < want {
+					return fmt.Sprintf("%s was asked for %d times, not %d", at, s.count[at], want)
+				}
+			}
+		}
+		return ""
+	})
+}
