@@ -125,7 +125,7 @@ func clusterReasons(s *crawl.Status, p *Picture) []crawl.HealthReason {
 	}
 	if n := s.Fetch.HostsBlocking; n > 0 {
 		add(crawl.ReasonHostsBlock, p.began(crawl.ReasonHostsBlock, p.Now), "%s: nearly all their last answers were bot walls, so each is left alone for %.0f h at a time. "+
-			"crawlnode hosts top --sort backoff lists them. Sign the requests (--bot-key) and register the key, crawl slower (--delay), ask the owners to let the "+
+			"The dashboard lists them at /hosts?sort=backoff. Sign the requests (--bot-key) and register the key, crawl slower (--delay), ask the owners to let the "+
 			"crawl in, or give up: crawlnode crawl-config set exclude=...", blockingHosts(n), crawl.WallRest.Hours())
 	}
 	if lost := lostBy(p); lost > 0 {

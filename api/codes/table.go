@@ -172,7 +172,7 @@ var Entries = []Entry{
 		"Restart the node that the message names with the `--bot-key` and `--bot-agent` of the others. Nothing is lost: its hosts wait. See [let-in.md](let-in.md#several-nodes)."},
 	{Health, "hosts_block_us", "Warning. Hosts answer with bot walls, and are left alone for a day at a time.",
 		"Of the last ten answers of each, eight or more were walls: a challenge, a captcha, or a page that says that the visitor is a robot. Such a page is archived, and neither indexed nor followed.",
-		"`crawlnode hosts top --sort backoff` lists them. Sign the requests (`--bot-key`) and register the key with the network before the site; crawl slower (`--delay`); ask the site's owner to let the crawl in; or give up: `crawlnode crawl-config set exclude=...`. See [operations.md](operations.md#closed-doors)."},
+		"The dashboard lists them at `/hosts?sort=backoff`. Sign the requests (`--bot-key`) and register the key with the network before the site; crawl slower (`--delay`); ask the site's owner to let the crawl in; or give up: `crawlnode crawl-config set exclude=...`. See [operations.md](operations.md#closed-doors)."},
 	{Health, "addresses_refused", "Warning. A node fetches nothing from addresses that the crawl's `allow-net` has. Its own URLs there fail with `blocked_address`, those of other nodes do not.",
 		"The node was started without `--allow-net`, which opens its own and its peers' addresses on that node alone; the founder had it. On one machine all of loopback is such an address.",
 		"If they are meant to be crawled, start that node with the `--allow-net` that the message names. If a page only links there, nothing: the warning ends an hour after the last try. See [operations.md](operations.md#addresses)."},
