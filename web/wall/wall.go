@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"net/http"
 	"strings"
+
+	"golang.org/x/net/html"
 )
 
 // Answer is what is judged of an answer.
@@ -98,10 +100,6 @@ func fewLinks(body []byte) bool {
 
 // weigh sums up the marks of each product, and sets them against the content.
 func weigh(a *Answer) Product {
-	c := contentOf(a.Body)
-	if c.asks || c.words > maxWords {
-		return None
-	}
 	title, have := titleOf(a.Body), marks.in(a.Body)
 	best, most := None, 0
 	for i := range table {
@@ -109,7 +107,12 @@ func weigh(a *Answer) Product {
 			best, most = table[i].product, w
 		}
 	}
-	switch {
+	if most < decides && !have.captcha {
+		return None // of an ordinary page no word is counted
+	}
+	switch c := contentOf(a.Body); {
+	case c.asks || c.words > maxWords:
+		return None
 	case most >= decides:
 		return best
 	case have.captcha && c.words <= maxCaptchaWords && (a.Status >= http.StatusBadRequest || hasAny(title, challengeTitles[:])):
@@ -154,40 +157,18 @@ func (f *field) in(h http.Header) bool {
 
 // titleOf is the beginning of a page's title, in lower case and with single spaces.
 func titleOf(body []byte) string {
-	for rest := body; ; {
-		i := bytes.IndexByte(rest, '<')
-		if i < 0 || i+6 >= len(rest) {
+	for z := html.NewTokenizer(bytes.NewReader(body)); z.Next() != html.ErrorToken; {
+		switch name, _ := z.TagName(); string(name) {
+		case "title":
+			if z.Next() == html.TextToken {
+				text := strings.Join(strings.Fields(string(z.Text())), " ")
+				return strings.ToLower(text[:min(len(text), maxTitle)])
+			}
+		case "body":
 			return ""
 		}
-		rest = rest[i+1:]
-		if !hasFold(rest, "title") {
-			continue
-		}
-		_, text, ok := bytes.Cut(rest[:min(len(rest), 4*maxTitle)], []byte(">"))
-		if !ok {
-			return ""
-		}
-		text, _, _ = bytes.Cut(text, []byte("<"))
-		text = text[:min(len(text), maxTitle)]
-		return strings.ToLower(string(bytes.Join(bytes.Fields(text), []byte(" "))))
 	}
-}
-
-// hasFold reports whether b begins with a word, in whatever case; the word is in lower case.
-func hasFold(b []byte, word string) bool {
-	if len(b) < len(word) {
-		return false
-	}
-	for i := range len(word) {
-		c := b[i]
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != word[i] {
-			return false
-		}
-	}
-	return true
+	return ""
 }
 
 // content is what a page has beside marks.
@@ -196,50 +177,35 @@ type content struct {
 	asks  bool // it has a field for a password or a text
 }
 
-// contentOf counts the words outside of tags, scripts and style sheets. It stops when there are too
-// many for a wall.
+// contentOf counts the words outside of tags, comments, scripts and style sheets. It stops when
+// there are too many for a wall.
 func contentOf(body []byte) (c content) {
-	inWord := false
-	for i := 0; i < len(body) && c.words <= maxWords && !c.asks; {
-		if body[i] != '<' {
-			space := body[i] <= ' '
-			if !space && !inWord {
-				c.words++
-			}
-			inWord = !space
-			i++
-			continue
-		}
-		inWord = false
-		tag := body[i+1:]
-		end := bytes.IndexByte(tag, '>')
-		if end < 0 {
+	z, skip := html.NewTokenizer(bytes.NewReader(body)), false
+	for c.words <= maxWords && !c.asks {
+		switch z.Next() {
+		case html.ErrorToken:
 			return c
-		}
-		inside := tag[:end]
-		c.asks = c.asks || hasFold(inside, "textarea") && !hidden(inside) || hasFold(inside, "input") && asksText(inside)
-		i += end + 2
-		for _, raw := range [...]string{"script", "style"} {
-			if hasFold(tag, raw) {
-				i += skipRaw(body[i:], raw)
+		case html.TextToken:
+			if !skip {
+				c.words += len(bytes.Fields(z.Text()))
 			}
+			skip = false
+		case html.StartTagToken, html.SelfClosingTagToken:
+			tag := bytes.Clone(z.Raw()) // TagName changes it
+			name, _ := z.TagName()
+			switch string(name) {
+			case "script", "style": // what follows is their content
+				skip = true
+			case "textarea":
+				c.asks = !hidden(tag)
+			case "input":
+				c.asks = asksText(tag)
+			}
+		case html.EndTagToken:
+			skip = false
 		}
 	}
 	return c
-}
-
-// skipRaw is the length of the content of a script or a style sheet.
-func skipRaw(body []byte, name string) int {
-	for i := 0; ; {
-		n := bytes.Index(body[i:], []byte("</"))
-		if n < 0 {
-			return len(body)
-		}
-		if i += n; hasFold(body[i+2:], name) {
-			return i
-		}
-		i += 2
-	}
 }
 
 // hidden reports whether the tag's style or name says that nobody fills it in. Captchas keep their

@@ -56,6 +56,8 @@ var walls = []struct {
 	{"datadome device check", DataDome, 401, "", `<script>var dd={'rt':'i','host':'geo.captcha-delivery.com'}</script><script src="https://interstitial.captcha-delivery.com/i.js"></script>`},
 	{"human press and hold", Human, 403, "", page("Access to this page has been denied", `<script>window._pxAppId='PX1'</script><div id="px-captcha"></div>`)},
 	{"human json", Human, 403, "Content-Type: application/json", `{"appId":"PX1","jsClientSrc":"/x/init.js","blockScript":"https://captcha.px-cdn.net/PX1/captcha.js"}`},
+	{"human with a long comment", Human, 403, "", page("Access to this page has been denied",
+		`<div id="px-captcha"></div><!-- a > b `+words(600)+`-->`)},
 	{"human of old", Human, 403, "", page("Access to This Page Has Been Blocked", `See https://www.perimeterx.com/whywasiblocked: we believe you are using automation tools.`)},
 	{"aws challenge", AWSWAF, 202, "X-Amzn-Waf-Action: challenge", page("", `<script>window.gokuProps={"key":"A"}</script>`)},
 	{"aws captcha", AWSWAF, 405, "x-amzn-waf-action: captcha", page("Human Verification", "")},
