@@ -46,7 +46,8 @@
 // # Access
 //
 // With Options.Access every path but /livez, /readyz and the directory of bot keys requires a
-// token, as a Bearer token or as the password of Basic, and the minimum role that roles.go lists for the path. Without
+// token, as a Bearer token or as the password of Basic, and the minimum role that roles.go lists
+// for the path. Without
 // Options.Access the API is for this machine or a closed network. A web page that a person visits
 // must not reach it: a Host header with a name that an attacker's name server could point here is
 // refused, on loopback also with a key. Requests that a browser sends for a page of another site are

@@ -75,16 +75,16 @@ func (n *Node) BotDirectory(authority string, own bool) (body []byte, input, sig
 	return body, input, signature
 }
 
-// oddBot is since when this node's keys differ from the others', and from whose.
-type oddBot struct {
+// keyMismatch is since when this node's keys differ from the others', and from whose.
+type keyMismatch struct {
 	since time.Time
 	from  status.BotMember
 }
 
-// judgeBot compares this node's keys with those that the other members have told. It is called once
+// compareBotKeys compares this node's keys with those that the other members have told. It is called once
 // a second, and before a partition is held, so that a node that joins with another key fetches
 // nothing at all.
-func (n *Node) judgeBot(now time.Time) {
+func (n *Node) compareBotKeys(now time.Time) {
 	others := n.others()
 	members := make([]status.BotMember, 0, len(others)+1)
 	members = append(members, botMember(n.id, n.name, n.botBlock()))
@@ -94,16 +94,16 @@ func (n *Node) judgeBot(now time.Time) {
 			members = append(members, botMember(m.ID, m.Name, info.Block.Bot))
 		}
 	}
-	from, odd := status.OddBot(n.id, members)
-	if !odd {
-		n.odd.Store(nil)
+	from, differs := status.BotKeyMismatch(n.id, members)
+	if !differs {
+		n.mismatch.Store(nil)
 		return
 	}
 	since := now
-	if before := n.odd.Load(); before != nil {
+	if before := n.mismatch.Load(); before != nil {
 		since = before.since
 	}
-	n.odd.Store(&oddBot{since, from})
+	n.mismatch.Store(&keyMismatch{since, from})
 }
 
 func botMember(id crawl.NodeID, name string, b *crawl.BotBlock) status.BotMember {
@@ -114,15 +114,15 @@ func botMember(id crawl.NodeID, name string, b *crawl.BotBlock) status.BotMember
 	return m
 }
 
-// lookAtBots stops fetching when the keys differ, and resumes it when they agree.
-func (n *Node) lookAtBots(now time.Time) {
-	n.judgeBot(now)
-	o := n.odd.Load()
-	if (o != nil) == n.oddTold {
+// watchBotKeys stops fetching when the keys differ, and resumes it when they agree.
+func (n *Node) watchBotKeys(now time.Time) {
+	n.compareBotKeys(now)
+	m := n.mismatch.Load()
+	if (m != nil) == n.mismatchTold {
 		return
 	}
-	if n.oddTold = o != nil; n.oddTold {
-		n.log.Error("this node fetches nothing, because its bot key is not that of the others", "own", idsOf(n.botBlock()), "differs_from", o.from.Name)
+	if n.mismatchTold = m != nil; n.mismatchTold {
+		n.log.Error("this node fetches nothing, because its bot key is not that of the others", "own", idsOf(n.botBlock()), "differs_from", m.from.Name)
 	} else {
 		n.log.Info("the bot key agrees with that of the others: this node fetches again")
 	}
@@ -138,17 +138,17 @@ func idsOf(b *crawl.BotBlock) string {
 
 // botDiffers says since when this node fetches nothing because of its keys, and why; "": it does.
 func (n *Node) botDiffers() (since time.Time, why string) {
-	o := n.odd.Load()
-	if o == nil {
+	m := n.mismatch.Load()
+	if m == nil {
 		return time.Time{}, ""
 	}
-	own, theirs, do := "signs its requests with another key", o.from.Name+" signs with "+strings.Join(o.from.Keys, ", "), "the --bot-key and --bot-agent of the others"
+	own, theirs, do := "signs its requests with another key", m.from.Name+" signs with "+strings.Join(m.from.Keys, ", "), "the --bot-key and --bot-agent of the others"
 	switch {
 	case n.bot == nil:
 		own = "has no --bot-key"
-	case len(o.from.Keys) == 0:
-		theirs, do = o.from.Name+" signs nothing", "no --bot-key, or the others with this one"
+	case len(m.from.Keys) == 0:
+		theirs, do = m.from.Name+" signs nothing", "no --bot-key, or the others with this one"
 	}
-	return o.since, fmt.Sprintf("%s fetches nothing, because it %s, and web servers would take it for another crawler: %s; restart it with %s",
+	return m.since, fmt.Sprintf("%s fetches nothing, because it %s, and web servers would take it for another crawler: %s; restart it with %s",
 		n.name, own, theirs, do)
 }

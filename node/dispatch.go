@@ -166,7 +166,7 @@ func (f moveFetching) Hold(p crawl.Partition, epoch crawl.Epoch) {
 	if p == 0 {
 		f.node.permits.Acquired(time.Now(), epoch != f.loaded)
 	}
-	f.node.judgeBot(time.Now())
+	f.node.compareBotKeys(time.Now())
 	f.Dispatcher.Hold(p, epoch, time.Now())
 }
 

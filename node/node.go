@@ -166,11 +166,11 @@ type Node struct {
 	egress         *egress.Rules
 	*workers.Front // answers the API about workers
 	sinks          *sink.Set
-	bot            *bot                   // nil: no request is signed
-	odd            atomic.Pointer[oddBot] // nil: the others sign with the same key
-	oddTold        bool                   // measure's: the log has it
-	tracer         *tracing.Tracer        // nil: no traces
-	traced         *tracing.Visits        // nil as well
+	bot            *bot                        // nil: no request is signed
+	mismatch       atomic.Pointer[keyMismatch] // nil: the others sign with the same key
+	mismatchTold   bool                        // measure's: the log has it
+	tracer         *tracing.Tracer             // nil: no traces
+	traced         *tracing.Visits             // nil as well
 
 	drain       chan struct{} // closed by Drain
 	stop        chan struct{} // closed by Stop
@@ -376,5 +376,5 @@ func (n *Node) settings() *crawl.Settings { return &n.doc.Current().Doc.Settings
 func (n *Node) mayCrawl() bool { return n.runs() && n.stalls.Stalled() == nil }
 
 func (n *Node) runs() bool {
-	return n.synced.Load() && !n.noVisits.Load() && !n.closing.Load() && n.doc.Current().Doc.State == crawl.CrawlRunning && !n.space.Low() && n.odd.Load() == nil
+	return n.synced.Load() && !n.noVisits.Load() && !n.closing.Load() && n.doc.Current().Doc.State == crawl.CrawlRunning && !n.space.Low() && n.mismatch.Load() == nil
 }

@@ -93,7 +93,7 @@ func (n *Node) measure(ctx context.Context) error {
 		n.heap.Look(n.report.Busy(time.Now()))
 		n.lookAround(&around, time.Now())
 		n.lookAtDisk()
-		n.lookAtBots(time.Now())
+		n.watchBotKeys(time.Now())
 		if err := n.resumeFinished(); err != nil {
 			return err
 		}

@@ -74,7 +74,7 @@ func (k *Keeper) Figures() Figures { return *k.figures.Load() }
 func (k *Keeper) Block(now time.Time, queued int64) crawl.RevisitBlock {
 	f := k.figures.Load()
 	b := crawl.RevisitBlock{Due: f.Waiting + queued, Late: f.Late, Expected: f.Expected}
-	b.Recent, b.Useful = k.found.read()
+	b.Recent, b.Useful = k.recent.read()
 	if !f.Next.IsZero() {
 		left := max(f.Next.Sub(now), 0)
 		b.NextDue = &left

@@ -42,7 +42,7 @@ type Keeper struct {
 	revisits atomic.Int64
 	holdings atomic.Bool // partitions came or went
 
-	found found
+	recent recentRevisits
 
 	mu    sync.Mutex                    // guards the next two; held for moments
 	inbox map[crawl.NodeID]Summary      // newest of each member, not taken in yet
@@ -123,7 +123,7 @@ func (k *Keeper) Replanned(p crawl.Partition, before, after *frontier.Estimate, 
 }
 
 // Revisited takes in whether a revisit found a change. It is called by the frontier's writer, after each commit.
-func (k *Keeper) Revisited(changed bool) { k.found.add(changed) }
+func (k *Keeper) Revisited(changed bool) { k.recent.add(changed) }
 
 // Take takes in the summary that came with a member's heartbeat; none is an older node's, or one that has none.
 func (k *Keeper) Take(id crawl.NodeID, boot crawl.Boot, raw []byte) error {

@@ -24,10 +24,10 @@ func (m *BotMember) agrees(with *BotMember) bool {
 	return slices.ContainsFunc(m.Keys, func(k string) bool { return slices.Contains(with.Keys, k) })
 }
 
-// OddBot reports whether the member self differs from the cluster, and returns the member that it
+// BotKeyMismatch reports whether the member self differs from the cluster, and returns the member that it
 // differs from. That is the one with which most agree; of equals one that signs, then the one that
 // started first. It decides by what the members say alone, so all come to the same result.
-func OddBot(self crawl.NodeID, members []BotMember) (from BotMember, odd bool) {
+func BotKeyMismatch(self crawl.NodeID, members []BotMember) (from BotMember, differs bool) {
 	var own, model *BotMember
 	most := 0
 	for i := range members {

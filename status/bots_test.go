@@ -9,10 +9,10 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestOddBot tries clusters written as "id:keys@start", and says which members are the odd ones.
-func TestOddBot(t *testing.T) {
+// TestBotKeyMismatch tries clusters written as "id:keys@start", and says which members differ.
+func TestBotKeyMismatch(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct{ members, odd string }{
+	for _, tc := range []struct{ members, differ string }{
 		{"a:", ""},
 		{"a:x@1", ""},
 		{"a: b: c:", ""},
@@ -37,20 +37,20 @@ func TestOddBot(t *testing.T) {
 			members = append(members, m)
 		}
 		for range 2 { // in any order
-			var odd []string
+			var differ []string
 			for _, m := range members {
-				if _, is := OddBot(m.ID, members); is {
-					odd = append(odd, string(m.ID))
+				if _, is := BotKeyMismatch(m.ID, members); is {
+					differ = append(differ, string(m.ID))
 				}
 			}
-			slices.Sort(odd)
-			if got := strings.Join(odd, " "); got != tc.odd {
-				t.Errorf("%s: %q differ, want %q", tc.members, got, tc.odd)
+			slices.Sort(differ)
+			if got := strings.Join(differ, " "); got != tc.differ {
+				t.Errorf("%s: %q differ, want %q", tc.members, got, tc.differ)
 			}
 			slices.Reverse(members)
 		}
 	}
-	if _, odd := OddBot("z", []BotMember{{ID: "a", Keys: []string{"x"}}}); odd {
-		t.Error("a node that is no member is odd")
+	if _, differs := BotKeyMismatch("z", []BotMember{{ID: "a", Keys: []string{"x"}}}); differs {
+		t.Error("a node that is no member differs")
 	}
 }

@@ -12,8 +12,8 @@
 // 60 s; it counts from the second request after robots.txt on), twice the last response time, and
 // the back-off after 429 and 503, which doubles the largest of the others. Retry-After applies to
 // the whole host. An answer that is a bot wall counts as 429, and a host of whose last ten answers
-// eight were walls is not requested for a day. A URL that gets such an answer has as many tries as any other, but is not given
-// up while other URLs of its host get the same, for up to ten minutes: an outage costs no URL. A
+// eight were walls is not requested for a day. A URL that gets such an answer has as many tries as
+// any other, but is not given up while other URLs of its host get the same, for up to ten minutes: an outage costs no URL. A
 // host that cannot be reached is retried after growing waits, then not for an hour. While no name
 // server answers any query, a host without a known address waits and is looked up again, for up to
 // a day without counting a failure. A URL that was excluded since it was queued is handed out at

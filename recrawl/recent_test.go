@@ -5,16 +5,16 @@ import "testing"
 // TestFound checks the counts beside those of a plain list of the newest revisits.
 func TestFound(t *testing.T) {
 	t.Parallel()
-	var f found
+	var f recentRevisits
 	var all []bool
-	for i := range 2*foundOf + 17 {
+	for i := range 2*maxRecent + 17 {
 		changed := i%7 == 0 || i < 300
 		f.add(changed)
 		all = append(all, changed)
-		if i%991 != 0 && i != 2*foundOf+16 {
+		if i%991 != 0 && i != 2*maxRecent+16 {
 			continue
 		}
-		newest, want := all[max(len(all)-foundOf, 0):], int64(0)
+		newest, want := all[max(len(all)-maxRecent, 0):], int64(0)
 		for _, c := range newest {
 			if c {
 				want++
