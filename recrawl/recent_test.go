@@ -2,8 +2,8 @@ package recrawl
 
 import "testing"
 
-// TestFound checks the counts beside those of a plain list of the newest revisits.
-func TestFound(t *testing.T) {
+// TestRecentRevisits checks the counts beside those of a plain list of the newest revisits.
+func TestRecentRevisits(t *testing.T) {
 	t.Parallel()
 	var f recentRevisits
 	var all []bool
