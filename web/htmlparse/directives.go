@@ -27,6 +27,27 @@ func NoIndexLater(values []string, agent string, now time.Time) bool {
 	return d.later
 }
 
+// Directives are what robots directives say of the use of a page.
+type Directives struct {
+	NoIndex, NoArchive, NoAI bool
+	// NoIndexFrom is the earliest time from which on NoIndex holds; the zero time: none is named.
+	NoIndexFrom time.Time
+	// Other: there is a word that says neither this nor what holds without it, such as nosnippet. Words
+	// with a value, such as max-snippet: 20, are none.
+	Other bool
+}
+
+// ReadDirectives reads lists of directives as they apply to the crawler whose product token is
+// agent. addressed says that they are X-Robots-Tag lines, in which prefixes name crawlers.
+func ReadDirectives(lists []string, agent string, addressed bool) Directives {
+	d := directives{agent: agent, addressed: addressed}
+	for _, list := range lists {
+		d.read(list)
+	}
+	return Directives{NoIndex: d.noIndex, NoArchive: d.noArchive, NoAI: d.noAI,
+		NoIndexFrom: d.from, Other: d.other}
+}
+
 // directives reads lists of robots directives, of a header or of a meta element. There is no
 // standard of their grammar: this follows what the documentation of Google and Bing shows.
 type directives struct {
@@ -37,6 +58,10 @@ type directives struct {
 
 	noIndex, noFollow bool
 	later             bool // noindex from a time after now on
+
+	noArchive, noAI bool
+	from            time.Time // the earliest time from which on noindex holds
+	other           bool      // a word was neither one of these nor a default
 }
 
 // maxDates is how many dates are read of one page: trying the forms of one takes microseconds.
@@ -81,6 +106,9 @@ func (d *directives) read(list string) {
 			list = after
 			if ok && ours {
 				due := !d.now.Before(at)
+				if d.from.IsZero() || at.Before(d.from) {
+					d.from = at
+				}
 				d.noIndex, d.later = d.noIndex || due, d.later || !due
 			}
 		}
@@ -96,13 +124,32 @@ func (d *directives) words(words string, ours bool) {
 		none := strings.EqualFold(word, "none")
 		d.noIndex = d.noIndex || none || strings.EqualFold(word, "noindex")
 		d.noFollow = d.noFollow || none || strings.EqualFold(word, "nofollow")
+		d.use(word)
+	}
+}
+
+// use takes a word that says what a page may be used for, if it is one.
+func (d *directives) use(word string) {
+	switch {
+	case strings.EqualFold(word, "noarchive"):
+		d.noArchive = true
+	case strings.EqualFold(word, "noai"):
+		d.noAI = true
+	default:
+		for _, usual := range [...]string{"index", "noindex", "follow", "nofollow", "none", "all"} {
+			if strings.EqualFold(word, usual) {
+				return
+			}
+		}
+		d.other = true
 	}
 }
 
 // isDirective reports whether word is a directive that words takes.
 func isDirective(word string) bool {
 	return strings.EqualFold(word, "noindex") || strings.EqualFold(word, "nofollow") ||
-		strings.EqualFold(word, "none")
+		strings.EqualFold(word, "none") || strings.EqualFold(word, "noarchive") ||
+		strings.EqualFold(word, "noai")
 }
 
 // cutDirective cuts a list at its first separator.

@@ -107,6 +107,9 @@ type Document struct {
 	NoIndex, NoFollow bool
 	// NoIndexLater: they say noindex from some time after Options.Now on.
 	NoIndexLater bool
+	// Metas are the meta elements about the use of the page, in their order: those named robots or by
+	// Options.Agent, and those of TDMRep. At most MaxMetas are kept, of at most 2 KiB each.
+	Metas []Meta
 
 	// Text is the visible text with white space collapsed, at most MaxText bytes. It may contain
 	// invalid UTF-8 if the page does.
@@ -117,6 +120,20 @@ type Document struct {
 	// none.
 	AnchorsTruncated bool
 }
+
+// Meta is a meta element. Its name is in lower case, its content as written.
+type Meta struct{ Name, Content string }
+
+// The names of the meta elements of the TDM Reservation Protocol.
+const (
+	MetaReservation = "tdm-reservation"
+	MetaPolicy      = "tdm-policy"
+)
+
+// MaxMetas bounds Document.Metas.
+const MaxMetas = 16
+
+const maxMeta = 2 << 10
 
 // Options request content that not all callers need.
 type Options struct {

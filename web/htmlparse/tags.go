@@ -308,13 +308,26 @@ func (p *parser) meta() {
 		}
 	case equalFold(a.get(attrName), "robots"), equalFold(a.get(attrName), p.agent):
 		// Directives for this crawler by name add to those for all.
-		p.robots.read(string(a.get(attrContent)))
+		list := string(a.get(attrContent))
+		p.robots.read(list)
+		p.note(strings.ToLower(string(bytes.TrimSpace(a.get(attrName)))), list)
 		p.doc.NoIndex, p.doc.NoFollow = p.robots.noIndex, p.robots.noFollow
 		p.doc.NoIndexLater = p.robots.later
+	case equalFold(a.get(attrName), MetaReservation):
+		p.note(MetaReservation, string(a.get(attrContent)))
+	case equalFold(a.get(attrName), MetaPolicy):
+		p.note(MetaPolicy, string(a.get(attrContent)))
 	case equalFold(a.get(attrName), "description"):
 		if p.doc.Description == "" {
 			p.doc.Description = clean(a.get(attrContent), maxDescription)
 		}
+	}
+}
+
+// note keeps a meta element about the use of the page.
+func (p *parser) note(name, content string) {
+	if len(p.doc.Metas) < MaxMetas && len(content) <= maxMeta {
+		p.doc.Metas = append(p.doc.Metas, Meta{Name: name, Content: content})
 	}
 }
 

@@ -13,6 +13,9 @@ import (
 const (
 	maxSitemaps = 1000
 	maxDelay    = 24 * time.Hour
+	// maxUsage is how long a preference may be, in bytes, and maxUsages how many a group may have.
+	maxUsage  = 1 << 10
+	maxUsages = 200
 )
 
 // Readable returns the part of body that Parse reads: the whole lines within its first MaxBody
@@ -34,6 +37,7 @@ type group struct {
 	rules    []rule
 	delay    time.Duration
 	hasDelay bool
+	usage    []Usage
 }
 
 // handler collects the lines for one agent. A group is one or more User-agent lines and the rules
@@ -44,8 +48,12 @@ type handler struct {
 	specific, global     group
 	inSpecific, inGlobal bool // the agents of the current group
 	ruleSeen             bool // the current group has a rule
-	everSpecific         bool // some group names the agent, even an empty one
-	sitemaps             []string
+	// For lines about usage, these are rules too and end the list of agents: the draft makes them part of a
+	// group (draft-ietf-aipref-attach-05, section 3). For what may be fetched they are not,
+	// since a parser that does not know them passes them over.
+	usageSpecific, usageGlobal, usageSeen bool
+	everSpecific                          bool // some group names the agent, even an empty one
+	sitemaps                              []string
 }
 
 var _ grobotstxt.ParseHandler = (*handler)(nil)
@@ -62,12 +70,15 @@ func (h *handler) HandleUserAgent(_ int, value string) {
 	if h.ruleSeen {
 		h.inSpecific, h.inGlobal, h.ruleSeen = false, false, false
 	}
+	if h.usageSeen {
+		h.usageSpecific, h.usageGlobal, h.usageSeen = false, false, false
+	}
 	if value == "*" || strings.HasPrefix(value, "* ") || strings.HasPrefix(value, "*\t") {
-		h.inGlobal = true
+		h.inGlobal, h.usageGlobal = true, true
 		return
 	}
 	if h.agent != "" && strings.EqualFold(productToken(value), h.agent) {
-		h.inSpecific, h.everSpecific = true, true
+		h.inSpecific, h.usageSpecific, h.everSpecific = true, true, true
 	}
 }
 
@@ -93,6 +104,12 @@ func (h *handler) HandleSitemap(_ int, value string) {
 
 // HandleUnknownAction takes all other lines.
 func (h *handler) HandleUnknownAction(_ int, action, value string) {
+	for _, name := range [...]string{ContentUsage, ContentSignal} {
+		if strings.EqualFold(action, name) {
+			h.usage(name, value)
+			return
+		}
+	}
 	g := h.current()
 	if g == nil || !strings.EqualFold(action, "crawl-delay") {
 		return
@@ -114,11 +131,39 @@ func (h *handler) add(pattern string, allow bool) {
 	if g == nil {
 		return
 	}
-	h.ruleSeen = true
+	h.ruleSeen, h.usageSeen = true, true
 	if pattern == "" { // it matches nothing
 		return
 	}
 	g.rules = append(g.rules, rule{pattern: strings.Clone(pattern), allow: allow})
+}
+
+// usage takes a line about the use of pages. A path stands before what is said of it; without one it
+// is said of the whole site (section 3.2 of the draft).
+func (h *handler) usage(name, value string) {
+	h.usageSeen = true
+	var g *group
+	switch {
+	case h.usageSpecific:
+		g = &h.specific
+	case h.usageGlobal:
+		g = &h.global
+	default:
+		return
+	}
+	u := Usage{Name: name, Value: strings.TrimSpace(value)}
+	if strings.HasPrefix(u.Value, "/") {
+		end := strings.IndexAny(u.Value, " \t")
+		if end < 0 {
+			return // it says nothing
+		}
+		u.Path, u.Value = normalForm(u.Value[:end]), strings.TrimSpace(u.Value[end:])
+	}
+	if u.Value == "" || len(u.Value) > maxUsage || len(g.usage) == maxUsages {
+		return
+	}
+	u.Path, u.Value = strings.Clone(u.Path), strings.Clone(u.Value)
+	g.usage = append(g.usage, u)
 }
 
 // current returns the group that gets the current lines; nil when they are for other agents. A

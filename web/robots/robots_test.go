@@ -351,3 +351,36 @@ func BenchmarkParseLarge(b *testing.B) {
 		Parse(body, "crawlnode").Allowed("/" + strings.Repeat("a", 400))
 	}
 }
+
+// TestUsage: the lines about the use of a page are those of its group with the longest path that matches, and they
+// change nothing of what may be fetched.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	const file = `User-agent: a
+Content-Usage: train-ai=y
+User-agent: *
+Content-Usage: train-ai=n
+Content-Usage: /a train-ai=y
+Content-Usage: /a search=n
+Content-Signal: ai-train=no
+Disallow: /x
+`
+	for _, c := range []struct{ agent, path, want string }{
+		{"crawlnode", "/", "Content-Usage:train-ai=n Content-Signal:ai-train=no"},
+		{"crawlnode", "/a/b", "Content-Usage/a:train-ai=y Content-Usage/a:search=n Content-Signal:ai-train=no"},
+		{"a", "/a/b", "Content-Usage:train-ai=y"},
+	} {
+		r := Parse([]byte(file), c.agent)
+		var got []string
+		for _, u := range r.Usage("http://h.test" + c.path) {
+			got = append(got, u.Name+u.Path+":"+u.Value)
+		}
+		if line := strings.Join(got, " "); line != c.want {
+			t.Errorf("%s, %s: %q, want %q", c.agent, c.path, line, c.want)
+		}
+		// A parser that does not know these lines takes the groups for one.
+		if r.Allowed("/x") {
+			t.Errorf("%s may fetch /x", c.agent)
+		}
+	}
+}

@@ -16,6 +16,20 @@ type Rules struct {
 	crawlDelay time.Duration
 	hasDelay   bool
 	sitemaps   []string
+	usage      []Usage
+}
+
+// The lines about what pages may be used for.
+const (
+	ContentUsage  = "Content-Usage"  // draft-ietf-aipref-attach-05, section 3
+	ContentSignal = "Content-Signal" // contentsignals.org
+)
+
+// Usage is a line about what pages may be used for.
+type Usage struct {
+	Name  string // ContentUsage or ContentSignal
+	Path  string // the pattern of the pages, in normal form; "": all
+	Value string // what is said, as written
 }
 
 // rule is one Allow or Disallow line.
@@ -52,7 +66,8 @@ func Parse(body []byte, agent string) *Rules {
 		}
 		return 1
 	})
-	return &Rules{rules: group.rules, crawlDelay: group.delay, hasDelay: group.hasDelay, sitemaps: h.sitemaps}
+	return &Rules{rules: group.rules, crawlDelay: group.delay, hasDelay: group.hasDelay, sitemaps: h.sitemaps,
+		usage: group.usage}
 }
 
 // Allowed reports whether the agent may fetch url, an absolute URL or a path
@@ -99,12 +114,47 @@ func (r *Rules) Blocked(max int) []string {
 	return patterns
 }
 
+// Usage returns the lines about the use of url, in their order: of those of a name, the ones with the
+// longest pattern that matches. Several of that length all count; the vocabulary says how they
+// are combined (section 3.1 of the draft).
+func (r *Rules) Usage(url string) []Usage {
+	if r == nil || len(r.usage) == 0 {
+		return nil
+	}
+	path := normalForm(pathQuery(url))
+	longest := map[string]int{}
+	var found []Usage
+	for _, u := range r.usage {
+		if !matches(path, u.Path, strings.Index) {
+			continue
+		}
+		n, known := longest[u.Name]
+		if known && len(u.Path) < n {
+			continue
+		}
+		if known && len(u.Path) > n {
+			found = slices.DeleteFunc(found, func(f Usage) bool { return f.Name == u.Name })
+		}
+		longest[u.Name] = len(u.Path)
+		found = append(found, u)
+	}
+	return found
+}
+
+// Matches reports whether a pattern, as robots.txt has them, matches the path of url.
+func Matches(pattern, url string) bool {
+	return matches(normalForm(pathQuery(url)), normalForm(pattern), strings.Index)
+}
+
 // Size is the approximate memory of r in bytes, without its sitemaps.
 func (r *Rules) Size() int {
-	const fixed, perRule, perString = 200, 24, 8 // a string is rounded up, by 8 bytes on average
+	const fixed, perRule, perUsage, perString = 200, 24, 64, 8 // a string is rounded up, by 8 bytes on average
 	n := fixed + perRule*cap(r.rules)
 	for i := range r.rules {
 		n += len(r.rules[i].pattern) + perString
+	}
+	for i := range r.usage {
+		n += perUsage + len(r.usage[i].Path) + len(r.usage[i].Value)
 	}
 	return n
 }
