@@ -13,6 +13,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/chromedp/chromedp v0.22.0
 	github.com/dgraph-io/badger/v4 v4.9.6
+	github.com/dunglas/httpsfv v1.1.2
 	github.com/hashicorp/go-sockaddr v1.0.7
 	github.com/hashicorp/memberlist v0.7.0
 	github.com/jimsmart/grobotstxt v1.0.3
