@@ -37,8 +37,8 @@ type rule struct {
 var table = []rule{
 	{"web", nil, "what the web is made of: usable, testable and readable alone"},
 	{"crawl", []string{
-		"web/urlnorm", "web/wall",
-	}, "the nouns; urlnorm is the only maker of canonical URLs, and wall names the products"},
+		"web/preferences", "web/urlnorm", "web/wall",
+	}, "the nouns; urlnorm is the only maker of canonical URLs, wall names the products, and preferences the purposes"},
 	{"ticks", nil, "a leaf"},
 	{"metrics", nil, "a leaf"},
 	{"simweb", nil, "a judge that knows nothing of the crawler"},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"crawlnode/retry"
+	"crawlnode/web/preferences"
 )
 
 // Answers define what is made of what servers answer, or fail to.
@@ -20,12 +21,18 @@ type Answers struct {
 	Cookies string `group:"politeness" placeholder:"off|visit|host" default:"visit" help:"visit: cookies set by a redirect go with that page's redirects, on the same host, and end with the page; host: each host has a jar of 50 cookies, 4 KiB each." live:"cluster"`
 	// Blocked is off or back-off.
 	Blocked string `group:"politeness" placeholder:"off|back-off" default:"back-off" help:"back-off: an answer that is a bot wall is archived, not indexed and not followed, and its host waits as after 429; a host that answers so again and again rests for a day." live:"cluster"`
+	// Purpose names what the crawl is for, and Preferences is ignore, mark or obey.
+	Purpose     string `group:"politeness" placeholder:"LIST" default:"search,archive" help:"What the crawl is for: any of search, archive, ai-input, ai-train. With one of the latter two each site's tdmrep.json is read." live:"cluster"`
+	Preferences string `group:"politeness" placeholder:"ignore|mark|obey" default:"mark" help:"What owners say of the use of their pages. mark: it is stored with each page; obey: exports, sinks and replay leave out the pages whose owner said no to a purpose, the index those that said no to search." live:"cluster"`
 }
 
 // validateAnswers checks the settings about what servers answer.
 func (c *Config) validateAnswers() error {
 	if _, err := retry.ParseStatuses(c.RetryStatuses); err != nil {
 		return prefixed("--retry-statuses", err)
+	}
+	if _, err := preferences.ParsePurposes(c.Purpose); err != nil {
+		return prefixed("--purpose", err)
 	}
 	return nil
 }

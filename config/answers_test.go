@@ -17,11 +17,11 @@ func TestAnswersSurviveSettings(t *testing.T) {
 	def := Default()
 	for name, a := range map[string]Answers{
 		"defaults": def.Answers,
-		"none":     {Retries: 0, RetryStatuses: "none", Timeout: time.Second, HeaderTimeout: time.Second, Cookies: "off", Blocked: "off"},
-		"many":     {Retries: 100, RetryStatuses: "404,500-599", Timeout: time.Hour, HeaderTimeout: time.Minute, Cookies: "visit", Blocked: "back-off"},
-		"no retry": {Retries: 0, RetryStatuses: crawl.DefaultRetryStatuses, Timeout: time.Minute, HeaderTimeout: 15 * time.Second, Cookies: "visit", Blocked: "back-off"},
-		"one":      {Retries: 1, RetryStatuses: "502", Timeout: 5 * time.Second, HeaderTimeout: 15 * time.Second, Cookies: "visit", Blocked: "back-off"},
-		"slow":     {Retries: 3, RetryStatuses: "408", Timeout: 10 * time.Minute, HeaderTimeout: 5 * time.Minute, Cookies: "off", Blocked: "back-off"},
+		"none":     {Retries: 0, RetryStatuses: "none", Timeout: time.Second, HeaderTimeout: time.Second, Cookies: "off", Blocked: "off", Purpose: "ai-train", Preferences: "obey"},
+		"many":     {Retries: 100, RetryStatuses: "404,500-599", Timeout: time.Hour, HeaderTimeout: time.Minute, Cookies: "visit", Blocked: "back-off", Purpose: "ai-train", Preferences: "obey"},
+		"no retry": {Retries: 0, RetryStatuses: crawl.DefaultRetryStatuses, Timeout: time.Minute, HeaderTimeout: 15 * time.Second, Cookies: "visit", Blocked: "back-off", Purpose: "ai-train", Preferences: "obey"},
+		"one":      {Retries: 1, RetryStatuses: "502", Timeout: 5 * time.Second, HeaderTimeout: 15 * time.Second, Cookies: "visit", Blocked: "back-off", Purpose: "ai-train", Preferences: "obey"},
+		"slow":     {Retries: 3, RetryStatuses: "408", Timeout: 10 * time.Minute, HeaderTimeout: 5 * time.Minute, Cookies: "off", Blocked: "back-off", Purpose: "ai-train", Preferences: "obey"},
 	} {
 		c := Default()
 		c.Answers = a

@@ -49,7 +49,7 @@ func TestContractFlags(t *testing.T) {
 	want := strings.Fields(`name data-dir http gossip rpc advertise join cluster cluster-key-file insecure allow-remote-unsafe partitions
 		replication quorum proof-of-death seed seeds scope include exclude exclude-file assets focus focus-min normalize priority index recrawl recrawl-interval recrawl-min recrawl-max recrawl-share recrawl-worth recrawl-changed max-depth max-pages
 		max-pages-per-host max-suspicious-per-host max-duration max-body delay ip-delay fetchers user-agent robots-agent bot-key bot-agent contact robots dns allow-net store
-		warc-size warc-compression derive log-skipped upload upload-endpoint keep-local sync tls-verify exit-when-done retries retry-statuses timeout header-timeout cookies blocked drain-timeout deny-net allow-ports debug-addr memory log-level log-format otlp-endpoint trace-sample trace-match sink fetch lease frontier-addr
+		warc-size warc-compression derive log-skipped upload upload-endpoint keep-local sync tls-verify exit-when-done retries retry-statuses timeout header-timeout cookies blocked purpose preferences drain-timeout deny-net allow-ports debug-addr memory log-level log-format otlp-endpoint trace-sample trace-match sink fetch lease frontier-addr
 		render render-match renderers render-timeout render-memory render-screenshot browser`)
 	have := make(map[string]bool)
 	for _, n := range Names() {

@@ -48,6 +48,9 @@ type Capture struct {
 	NoIndex bool
 	// Wall is Outcome.Wall by name; the response record has it in the field Crawlnode-Wall. "": the answer is no bot wall.
 	Wall string
+	// Preferences is Outcome.Preferences; the response record has it in the fields Crawlnode-Preferences
+	// and Crawlnode-Preferences-From, and the index in preferences.
+	Preferences string
 	// RobotsAgent is the product token that robots directives were read for, when it is not
 	// DefaultAgent; the response record has it in the field Crawlnode-Robots-Agent.
 	RobotsAgent string

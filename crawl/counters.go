@@ -1,6 +1,9 @@
 package crawl
 
-import "crawlnode/web/wall"
+import (
+	"crawlnode/web/preferences"
+	"crawlnode/web/wall"
+)
 
 // ErrCategory classifies a failed fetch, as in /status.fetch.errors_by_category.
 type ErrCategory uint8
@@ -92,6 +95,8 @@ type Counters struct {
 	GivenUp                       [NumGiveUpReasons]int64 // of Failed, but for URLs that another one replaces
 	Walls                         [wall.MaxProducts]int64 // answers that were bot walls, by wall.Product
 	HostsWalled                   int64                   // hosts with HostState.WalledSince
+	// LeftOut counts visits of pages that are left out because their owner said no to a purpose, by it.
+	LeftOut [preferences.NumPurposes]int64
 }
 
 // OverdueBuckets are the upper bounds, in seconds, of the histogram of how late due pages are put into the queue; the last
@@ -133,6 +138,9 @@ func (c *Counters) Each(f func(*int64)) {
 	for i := range c.Walls {
 		f(&c.Walls[i])
 	}
+	for i := range c.LeftOut {
+		f(&c.LeftOut[i])
+	}
 }
 
 // Plus adds d to c.
@@ -173,6 +181,9 @@ func (c *Counters) add(d *Counters, times int64) {
 	c.HostsWalled += times * d.HostsWalled
 	for i := range c.Walls {
 		c.Walls[i] += times * d.Walls[i]
+	}
+	for i := range c.LeftOut {
+		c.LeftOut[i] += times * d.LeftOut[i]
 	}
 	for i := range c.Overdue {
 		c.Overdue[i] += times * d.Overdue[i]
@@ -225,6 +236,18 @@ func (c *Counters) CountDefects(o *Outcome) {
 	}
 	if o.Truncated != "" {
 		c.Errors[ErrTruncated]++
+	}
+}
+
+// CountLeftOut counts a page whose owner said no to a purpose of the crawl.
+func (c *Counters) CountLeftOut(o *Outcome) {
+	if o.LeftOut == 0 {
+		return
+	}
+	for p := range preferences.NumPurposes {
+		if o.LeftOut.Has(p) {
+			c.LeftOut[p]++
+		}
 	}
 }
 

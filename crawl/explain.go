@@ -3,6 +3,8 @@ package crawl
 import (
 	"errors"
 	"time"
+
+	"crawlnode/web/preferences"
 )
 
 // ErrUnknownHost is inside an error about a host without any record. The API answers 404.
@@ -38,6 +40,8 @@ type URLReport struct {
 	Unanswered *string       `json:"unanswered"`
 	// Render says whether the page was shown to a browser; null: nobody has decided, as without --render.
 	Render *RenderReport `json:"render"`
+	// Preferences is what the owner said of the use of the page at the newest visit; null: there was none.
+	Preferences *preferences.Report `json:"preferences"`
 	// History are the last visits, the newest first, at most eight. Without revisits (--recrawl) it is the last one alone.
 	History []VisitReport `json:"history"`
 	// NextVisitAt is when the page is visited again, by the present plan; null: it is not planned.

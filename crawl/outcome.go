@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"crawlnode/web/preferences"
 	"crawlnode/web/wall"
 )
 
@@ -144,6 +145,10 @@ type Outcome struct {
 	// NoIndex says that the page's head or header asks search engines to leave it out. It is
 	// archived all the same; an index made from the archive must obey it.
 	NoIndex bool
+	// Preferences is what the page's owner says of its use, an encoded preferences.Record; "": nothing.
+	Preferences string
+	// LeftOut are the purposes of the crawl to which the owner says no, when that is obeyed.
+	LeftOut preferences.Purposes
 	// First says that the payload is new: completing the visit must report the capture.
 	First bool
 	// DuplicateOf is the URL of an earlier capture with the same payload; "": none is
@@ -161,9 +166,24 @@ type Outcome struct {
 	ScopeAlias string
 }
 
+// SearchRefused reports whether the page is left out of the index because its owner says so otherwise
+// than by noindex.
+func (o *Outcome) SearchRefused() bool { return o.LeftOut.Has(preferences.Search) }
+
 // DepthCut reports whether links of the page are left out for their depth.
 func (o *Outcome) DepthCut() bool {
 	return o.Skipped[SkipDepth] > 0 || o.Unchanged && o.Basis.DepthCut()
+}
+
+// Said is what the owner said of the use of a page at its newest visit, as it holds at now; nil: the page was not
+// visited. A record that cannot be read says nothing.
+func (r *Record) Said(now time.Time) *preferences.Report {
+	if r.Status == 0 {
+		return nil
+	}
+	p, _ := preferences.Decode(r.Preferences)
+	report := p.Report(now)
+	return &report
 }
 
 // RecordState is the state of a URL.
@@ -213,4 +233,6 @@ type Record struct {
 	Referrer string
 	// Rendering says whether the page that was delivered last was shown to a browser.
 	Rendering Rendering
+	// Preferences is that of the Outcome, of the newest visit.
+	Preferences string
 }

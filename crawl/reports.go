@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"crawlnode/web/preferences"
 	"crawlnode/web/wall"
 )
 
@@ -236,6 +237,13 @@ func (c *Counters) BlockedByKind() (total int64, byKind map[string]int64) {
 		}
 	}
 	return total, byKind
+}
+
+// LeftOutByPurpose returns the pages that are left out by the purpose that was refused.
+func (c *Counters) LeftOutByPurpose() PurposeCounts {
+	n := &c.LeftOut
+	return PurposeCounts{Search: n[preferences.Search], Archive: n[preferences.Archive],
+		AIInput: n[preferences.AIInput], AITrain: n[preferences.AITrain]}
 }
 
 // SkippedByReason returns the counted refusals by name.

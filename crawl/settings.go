@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"crawlnode/web/preferences"
 )
 
 // Settings are the crawl's rules. They belong to the cluster: the founding node's flags set them
@@ -53,6 +55,10 @@ type Settings struct {
 	HeaderTimeout time.Duration `json:"header_timeout,omitempty"` // of its head; 0: DefaultHeaderTimeout
 	Cookies       string        `json:"cookies,omitempty"`        // "", which is CookiesVisit, or one of the modes
 	Blocked       string        `json:"blocked,omitempty"`        // "", which is BlockedBackOff, or BlockedOff
+	// What owners say of the use of their pages. Purpose is "", which is DefaultPurpose, or a list as
+	// preferences.ParsePurposes reads it; Preferences is "", which is PreferencesMark, or one of the modes.
+	Purpose     string `json:"purpose,omitempty"`
+	Preferences string `json:"preferences,omitempty"`
 	// MaxSuspiciousPerHost bounds the URLs of a host that look like a trap. Nil:
 	// DefaultSuspiciousPerHost; 0: no bound.
 	MaxSuspiciousPerHost *int64 `json:"max_suspicious_per_host,omitempty"`
@@ -160,6 +166,44 @@ const (
 
 // KnowsWalls reports whether bot walls are recognised.
 func (s *Settings) KnowsWalls() bool { return s.Blocked != BlockedOff }
+
+// DefaultPurpose is what a crawl is for.
+const DefaultPurpose = "search,archive"
+
+// The modes of Settings.Preferences.
+const (
+	PreferencesIgnore = "ignore" // nobody asks for them
+	PreferencesMark   = "mark"   // they are stored with each page
+	PreferencesObey   = "obey"   // and decide what is given away
+)
+
+// Purposes is what the crawl is for.
+func (s *Settings) Purposes() preferences.Purposes {
+	p, err := preferences.ParsePurposes(cmp.Or(s.Purpose, DefaultPurpose))
+	if err != nil { // settings are checked where they come in
+		p, _ = preferences.ParsePurposes(DefaultPurpose)
+	}
+	return p
+}
+
+// ReadsPreferences reports whether it matters what owners say of the use of their pages.
+func (s *Settings) ReadsPreferences() bool { return s.Preferences != PreferencesIgnore }
+
+// ObeysPreferences reports whether pages are left out whose owner said no.
+func (s *Settings) ObeysPreferences() bool { return s.Preferences == PreferencesObey }
+
+// Obeyed are the purposes to which an owner's no leaves a page out; none with another mode than obey.
+func (s *Settings) Obeyed() preferences.Purposes {
+	if !s.ObeysPreferences() {
+		return 0
+	}
+	return s.Purposes()
+}
+
+// ReadsTDMFile reports whether tdmrep.json of each site is read.
+func (s *Settings) ReadsTDMFile() bool {
+	return s.ReadsPreferences() && s.Purposes().ReadsTDMFile()
+}
 
 // DefaultSuspiciousPerHost is how many URLs that look like a trap a host may have.
 const DefaultSuspiciousPerHost = 10_000

@@ -21,10 +21,12 @@ type Status struct {
 	Bottleneck BottleneckStatus `json:"bottleneck"`
 	Output     OutputStatus     `json:"output"`
 	Freshness  FreshnessStatus  `json:"freshness"`
-	Index      IndexStatus      `json:"index"`
-	Workers    WorkersStatus    `json:"workers"`
-	Render     RenderStatus     `json:"render"`
-	Nodes      []NodeStatus     `json:"nodes"` // by name, then id
+	// Preferences tells of pages whose owner said no to a purpose of the crawl.
+	Preferences PreferencesStatus `json:"preferences"`
+	Index       IndexStatus       `json:"index"`
+	Workers     WorkersStatus     `json:"workers"`
+	Render      RenderStatus      `json:"render"`
+	Nodes       []NodeStatus      `json:"nodes"` // by name, then id
 }
 
 // StatusAPIVersion is the value of Status.APIVersion.
@@ -508,6 +510,20 @@ type PartitionCounts struct {
 type FetcherCounts struct {
 	Busy *int `json:"busy"`
 	Max  *int `json:"max"`
+}
+
+// PreferencesStatus tells of what owners say of the use of their pages.
+type PreferencesStatus struct {
+	// LeftOutTotal counts visits whose page is left out, by the purposes that are refused; with obey.
+	LeftOutTotal PurposeCounts `json:"left_out_total"`
+}
+
+// PurposeCounts are counts by purpose.
+type PurposeCounts struct {
+	Search  int64 `json:"search"`
+	Archive int64 `json:"archive"`
+	AIInput int64 `json:"ai-input"`
+	AITrain int64 `json:"ai-train"`
 }
 
 // FreshnessStatus tells of revisits. Counts are of the cluster and move with the partitions.

@@ -146,6 +146,10 @@ type Robots struct {
 	Body    []byte    // at most 500 KiB; nil unless Verdict is RobotsRules
 	// CrawlDelay is the delay that the rules ask for, capped at 60 s; 0: none.
 	CrawlDelay time.Duration
+	// TDM is tdmrep.json without what is not read; nil: the site has none, or TDMAsked is false, which
+	// says that it was not asked for.
+	TDM      []byte
+	TDMAsked bool
 }
 
 // When a host rests because it answers with bot walls: WallLimit of its last WallWindow answers were.

@@ -3,6 +3,8 @@ package crawl
 import (
 	"errors"
 	"time"
+
+	"crawlnode/web/preferences"
 )
 
 // ErrBadQuery is inside an error about a list that cannot be made as it was asked for. The API
@@ -95,4 +97,6 @@ type URLLine struct {
 	ChangedAt *time.Time `json:"changed_at"`
 	// Referrer is the page on which the URL was found first, a list with URLQuery.Referrer only.
 	Referrer *string `json:"referrer"`
+	// Preferences is what the owner said of the use of the page at the newest visit; null: there was none.
+	Preferences *preferences.Report `json:"preferences"`
 }

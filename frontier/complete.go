@@ -380,6 +380,7 @@ func (pg part) count(o *crawl.Outcome) {
 		}
 	}
 	c.CountWall(o)
+	c.CountLeftOut(o)
 	if o.NearOf != "" {
 		c.NearDup++
 	}

@@ -36,6 +36,7 @@ import (
 	"crawlnode/settings/crawldoc"
 	"crawlnode/status/events"
 	"crawlnode/status/report"
+	"crawlnode/web/preferences"
 	"crawlnode/web/traps"
 )
 
@@ -105,7 +106,7 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openOutputs(o.OpenFile); err != nil {
 		return nil, err
 	}
-	if n.sinks, err = sink.Open(n.cfg.Sinks, n.dir.Join("derived"), n.dir.Join("sinks"), n.log); err != nil {
+	if n.sinks, err = sink.Open(n.cfg.Sinks, n.dir.Join("derived"), n.dir.Join("sinks"), func() preferences.Purposes { return n.settings().Obeyed() }, n.log); err != nil {
 		return nil, datadir.Failed("open the sinks", err)
 	}
 	if err = n.openTraces(); err != nil {

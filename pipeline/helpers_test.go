@@ -99,11 +99,11 @@ func (b *bench) Stored(_ context.Context, u urlnorm.URL) Stored {
 	return b.stored[u.String()]
 }
 
-func (b *bench) Read(u urlnorm.URL) (crawl.Digest, crawl.Basis) {
+func (b *bench) Read(u urlnorm.URL) Reading {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	o := b.read[u.String()]
-	return o.Digest, o.Basis
+	return Reading{Digest: o.Digest, Basis: o.Basis, Preferences: o.Preferences}
 }
 
 // visit queues a visit of u.

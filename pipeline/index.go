@@ -25,7 +25,7 @@ type Indexed struct {
 // index makes the document of a page that was delivered, unless the page asks to be left out. It comes after the
 // archive, whose record it names. A panic costs the document of that page.
 func (w *worker) index(v *crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, page bool) {
-	if !rules.Settings.Index || !page || o.NoIndex || w.p.o.Documents == nil {
+	if !rules.Settings.Index || !page || o.NoIndex || o.SearchRefused() || w.p.o.Documents == nil {
 		return
 	}
 	defer func() {

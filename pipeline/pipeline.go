@@ -62,7 +62,14 @@ type Contents interface {
 	Stored(ctx context.Context, u urlnorm.URL) Stored
 	// Read returns what was read last of a URL whose partition is held here, from its record. It asks no other node, and
 	// is also called without an archive.
-	Read(u urlnorm.URL) (digest crawl.Digest, basis crawl.Basis)
+	Read(u urlnorm.URL) Reading
+}
+
+// Reading is what a record says of the newest reading of a page. The zero value: nothing is known.
+type Reading struct {
+	Digest      crawl.Digest // SHA-1 of the payload
+	Basis       crawl.Basis
+	Preferences string // of the newest visit, an encoded preferences.Record
 }
 
 // Jars knows the cookies of hosts.

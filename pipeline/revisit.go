@@ -24,6 +24,7 @@ import (
 func (w *worker) unchanged(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) error {
 	w.skipped = w.skipped[:0]
 	o.NoIndex, _ = directives(resp, rules.Settings.Agent())
+	w.preferAgain(&v, resp, rules, o, w.p.o.Contents.Read(v.Item.URL).Preferences)
 	remark(resp, o)
 	var stored Stored
 	if rules.Settings.Archive {
@@ -35,16 +36,18 @@ func (w *worker) unchanged(ctx context.Context, v crawl.Visit, resp *fetcher.Res
 
 // sentAgain takes a page that was sent once more as it was read before as a 304 is taken: the visit is archived, listed
 // and completed, and nothing else is made of it.
-func (w *worker) sentAgain(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, last crawl.Basis) error {
+func (w *worker) sentAgain(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, last Reading) error {
 	w.skipped = w.skipped[:0]
-	o.Unchanged, o.Basis, o.NoIndex = true, last, last.NoIndex()
+	o.Unchanged, o.Basis, o.NoIndex = true, last.Basis, last.Basis.NoIndex()
+	w.preferAgain(&v, resp, rules, o, last.Preferences)
 	return w.keepParsed(ctx, v, resp, rules, o, nil, nil)
 }
 
 // digestOf is the SHA-1 of the payload.
 func digestOf(resp *fetcher.Response) crawl.Digest { return sha1.Sum(resp.RawBody) }
 
-// basisFields are the header fields that decide how a page is read.
+// basisFields are the header fields that decide how a page is read. Those about its use are read at
+// each answer, and are not among them.
 var basisFields = [...]string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Location", "Link", "Refresh", "X-Robots-Tag"}
 
 // basis is what the reading of an answer depends on beside its payload; 0: it is read whatever was read before. An answer

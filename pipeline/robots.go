@@ -12,6 +12,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/mime"
+	"crawlnode/web/preferences"
 	"crawlnode/web/robots"
 	"crawlnode/web/sitemap"
 	"crawlnode/web/urlnorm"
@@ -44,8 +45,10 @@ type robotsVisit struct {
 	at     time.Time         // start of the last request, or of the wait for it
 	missed crawl.ErrCategory // why there was no answer, in the end
 	wall   wall.Product      // whose bot wall stands before the file
-	r      crawl.Response
-	o      crawl.Outcome
+	// maxBody is how much of the file is fetched, if it is tdmrep.json and not robots.txt.
+	maxBody int64
+	r       crawl.Response
+	o       crawl.Outcome
 }
 
 // robots spends the visit on the robots.txt of the item's origin.
@@ -114,7 +117,11 @@ func (c *robotsVisit) step(ctx context.Context) (crawl.RobotsAnswer, bool, error
 		}
 	}
 	c.at = time.Now()
-	resp, err := c.w.p.o.Fetcher.Do(ctx, c.w.robotsRequest(c.next, c.v, c.rules))
+	req, read := c.w.robotsRequest(c.next, c.v, c.rules), answerOf
+	if c.maxBody != 0 {
+		req.MaxBody, read = c.maxBody, tdmAnswer
+	}
+	resp, err := c.w.p.o.Fetcher.Do(ctx, req)
 	if err != nil {
 		return crawl.RobotsAnswer{}, false, err
 	}
@@ -123,7 +130,7 @@ func (c *robotsVisit) step(ctx context.Context) (crawl.RobotsAnswer, bool, error
 	c.r.RetryAfter = max(c.r.RetryAfter, askedWait(resp.Header, time.Now()))
 	c.o.Status, c.o.Took, c.o.ContentType, c.o.Truncated = resp.Status, resp.Took, resp.MediaType, string(resp.Truncated)
 	c.o.Bytes += resp.WireBytes
-	a := answerOf(resp, c.at)
+	a := read(resp, c.at)
 	if c.wall = wallOf(resp, c.rules); c.wall != wall.None {
 		a = crawl.RobotsAnswer{At: c.at, Failure: crawl.WallReason(c.wall)}
 		c.r.Wall, c.o.Wall = true, c.wall
@@ -310,12 +317,18 @@ func compact(body []byte) []byte {
 	return out
 }
 
+// parsedFile is what was read of the files of an origin.
+type parsedFile struct {
+	*robots.Rules
+	TDM []preferences.TDMRule
+}
+
 // parsedRules caches the parsed rules of active hosts. It has two generations: when the younger is
 // full it becomes the older, and the older is dropped. So it is bounded, and rules in use stay.
 type parsedRules struct {
 	// mu guards the rest. Parsing happens outside it.
 	mu         sync.Mutex
-	young, old map[parsedKey]*robots.Rules
+	young, old map[parsedKey]*parsedFile
 	bytes      int // approximate size of the younger generation
 }
 
@@ -324,6 +337,7 @@ type parsedKey struct {
 	origin  string
 	fetched int64 // nanoseconds since 1970
 	length  int   // of the body; tells apart two answers of one instant, in tests
+	tdm     int   // length of tdmrep.json
 	agent   string
 }
 
@@ -334,8 +348,8 @@ const (
 	maxParsedBytes = 16 << 20
 )
 
-func (c *parsedRules) of(r *crawl.Robots, agent string) *robots.Rules {
-	key := parsedKey{r.Origin, r.Fetched.UnixNano(), len(r.Body), agent}
+func (c *parsedRules) of(r *crawl.Robots, agent string) *parsedFile {
+	key := parsedKey{r.Origin, r.Fetched.UnixNano(), len(r.Body), len(r.TDM), agent}
 	c.mu.Lock()
 	rules := c.young[key]
 	if rules == nil {
@@ -347,20 +361,20 @@ func (c *parsedRules) of(r *crawl.Robots, agent string) *robots.Rules {
 	if rules != nil {
 		return rules
 	}
-	rules = robots.Parse(r.Body, agent)
+	rules = &parsedFile{robots.Parse(r.Body, agent), preferences.ParseTDM(r.TDM)}
 	c.mu.Lock()
 	c.putLocked(key, rules)
 	c.mu.Unlock()
 	return rules
 }
 
-func (c *parsedRules) putLocked(key parsedKey, rules *robots.Rules) {
+func (c *parsedRules) putLocked(key parsedKey, rules *parsedFile) {
 	if _, known := c.young[key]; known {
 		return // another worker was faster
 	}
 	if c.young == nil || len(c.young) >= maxParsedRules || c.bytes >= maxParsedBytes {
-		c.old, c.young, c.bytes = c.young, make(map[parsedKey]*robots.Rules), 0
+		c.old, c.young, c.bytes = c.young, make(map[parsedKey]*parsedFile), 0
 	}
 	c.young[key] = rules
-	c.bytes += len(key.origin) + key.length + rules.Size()
+	c.bytes += len(key.origin) + key.length + 2*key.tdm + rules.Size()
 }

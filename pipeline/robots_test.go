@@ -232,7 +232,7 @@ func TestParsedRulesAreBounded(t *testing.T) {
 		c.of(&crawl.Robots{Origin: fmt.Sprint("large", i), Body: large}, crawl.DefaultAgent)
 	}
 	sum := 0
-	for _, generation := range []map[parsedKey]*robots.Rules{c.young, c.old} {
+	for _, generation := range []map[parsedKey]*parsedFile{c.young, c.old} {
 		for _, r := range generation {
 			sum += r.Size()
 		}

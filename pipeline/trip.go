@@ -69,6 +69,9 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 		}
 		r, o := w.robots(fetching, v, rules)
 		return w.finish(keep, v, r, o)
+	case obey && w.needsTDM(&v, rules):
+		r, o := w.tdm(fetching, v, rules)
+		return w.finish(keep, v, r, o)
 	case obey:
 		if r, o, refused := w.forbidden(v, rules); refused {
 			return w.refuse(keep, v, r, o)
@@ -245,7 +248,7 @@ func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response
 	basis := w.p.basis(&v, resp, rules, o)
 	if basis != 0 && v.Item.Refetch {
 		o.Digest = digestOf(resp)
-		if digest, last := w.p.o.Contents.Read(v.Item.URL); digest == o.Digest && last.Same(basis) {
+		if last := w.p.o.Contents.Read(v.Item.URL); last.Digest == o.Digest && last.Basis.Same(basis) {
 			return w.sentAgain(ctx, v, resp, rules, o, last)
 		}
 	}
@@ -260,6 +263,7 @@ func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response
 	if whole && basis != 0 && !later {
 		o.Basis = basis.Marked(o.NoIndex, o.Skipped[crawl.SkipDepth] > 0)
 	}
+	w.prefer(&v, resp, rules, o, doc)
 	return w.keepParsed(ctx, v, resp, rules, o, doc, nil)
 }
 
@@ -457,7 +461,8 @@ func capture(v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome, original *
 		URL: v.Item.URL, FetchedAt: o.FetchedAt, Addr: resp.RemoteAddr, Status: resp.Status,
 		RequestHead: resp.RequestHead, ResponseHead: resp.ResponseHead, Body: resp.RawBody, Coded: resp.Coded(),
 		ContentType: resp.MediaType, Digest: o.Digest, NoIndex: o.NoIndex, Certificate: certificateError(resp),
-		Original: original, Simhash: o.Simhash, NearOf: o.NearOf, Truncated: string(resp.Truncated),
+		Preferences: o.Preferences,
+		Original:    original, Simhash: o.Simhash, NearOf: o.NearOf, Truncated: string(resp.Truncated),
 	}
 	if agent != crawl.DefaultAgent {
 		c.RobotsAgent = agent

@@ -257,6 +257,7 @@ func fillTotals(s *crawl.Status, c *crawl.Counters) {
 		s.Fetch.GivenUpTotal += v
 	}
 	s.Fetch.BlockedTotal, s.Fetch.BlockedByKind = c.BlockedByKind()
+	s.Preferences.LeftOutTotal = c.LeftOutByPurpose()
 	s.Fetch.HostsBlocking = max(c.HostsWalled, 0)
 	s.Fetch.LatencySeconds = c.LatencyQuantiles()
 	s.Links.Found = c.LinksFound

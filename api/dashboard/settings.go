@@ -101,6 +101,11 @@ var settingPlans = []settingPlan{
 			"a jar."},
 	{"Politeness", "blocked",
 		"back-off: a bot wall is archived, neither indexed nor followed, and its host waits."},
+	{"Politeness", "purpose",
+		"What the crawl is for: any of search, archive, ai-input, ai-train."},
+	{"Politeness", "preferences",
+		"mark: what owners say of the use of a page is stored with it. obey: pages whose owner " +
+			"said no to a purpose are left out."},
 	{"Politeness", "contact", "An address for site owners; required outside allow-net."},
 	{"Politeness", "user_agent", "The name that web servers see."},
 	{"Politeness", "robots_agent",

@@ -241,17 +241,23 @@ func originOf(h crawl.Host, tag string) string {
 	}
 }
 
+// robotsTDM is the bit of a robots entry's verdict that says that tdmrep.json follows.
+const robotsTDM = 1 << 7
+
 // EncodeRobots writes a robots entry; the origin stands in the key.
 //
-//	version, byte verdict, u status, time fetched, time expires,
-//	dur crawl delay, rest body
+//	version, byte verdict (highest bit: tdmrep.json was asked for), u status, time fetched,
+//	time expires, dur crawl delay, [str tdmrep.json], rest body
 func EncodeRobots(e *crawl.Robots) []byte {
-	w := newEncoder(len(e.Body) + 32)
-	w.byte(byte(e.Verdict))
+	w := newEncoder(len(e.Body) + len(e.TDM) + 34)
+	w.byte(byte(e.Verdict) | byte(FlagIf(e.TDMAsked, robotsTDM)))
 	w.n(e.Status)
 	w.time(e.Fetched)
 	w.time(e.Expires)
 	w.dur(e.CrawlDelay)
+	if e.TDMAsked {
+		w.str(string(e.TDM))
+	}
 	w.bytes(e.Body)
 	return w.b
 }
@@ -260,11 +266,17 @@ func EncodeRobots(e *crawl.Robots) []byte {
 func DecodeRobots(h crawl.Host, tag string, b []byte) (*crawl.Robots, error) {
 	r := newDecoder(b)
 	e := &crawl.Robots{Origin: originOf(h, tag)}
-	e.Verdict = crawl.RobotsVerdict(r.byte())
+	verdict := r.byte()
+	e.Verdict, e.TDMAsked = crawl.RobotsVerdict(verdict&^robotsTDM), verdict&robotsTDM != 0
 	e.Status = r.count()
 	e.Fetched = r.time()
 	e.Expires = r.time()
 	e.CrawlDelay = r.dur()
+	if e.TDMAsked {
+		if file := r.str(); file != "" {
+			e.TDM = []byte(file)
+		}
+	}
 	if body := r.rest(); len(body) > 0 {
 		e.Body = append([]byte(nil), body...)
 	}

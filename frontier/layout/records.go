@@ -201,6 +201,7 @@ const (
 	recordShown   = 1 << 14 // whether a browser has shown it follows
 	recordBasis   = 1 << 15 // Record.Basis follows
 	recordChanged = 1 << 16 // Record.ChangedAt follows
+	recordWishes  = 1 << 17 // Record.Preferences follows
 )
 
 // EncodeRecord writes a record. Attempts and NotBefore of a queued URL stand in
@@ -212,10 +213,11 @@ const (
 //	[str etag, str last-modified], [str duplicate of], [str near-duplicate of],
 //	[time visited, time check, str visits], [str referrer],
 //	[byte rendered, str reason, u milliseconds, u requests], [4 bytes basis], [time changed],
+//	[str preferences],
 //	rest URL behind the host
 func EncodeRecord(rec *crawl.Record) []byte {
 	rest := behindHost(rec.URL)
-	w := newEncoder(len(rest) + 24 + len(rec.Archive.File) + len(rec.Archive.Node) + len(rec.Reason) + len(rec.ETag) + len(rec.LastModified) + len(rec.DuplicateOf) + len(rec.NearOf) + len(rec.Visits) + len(rec.Referrer) + len(rec.Rendering.Reason) + 40)
+	w := newEncoder(len(rest) + 24 + len(rec.Archive.File) + len(rec.Archive.Node) + len(rec.Reason) + len(rec.ETag) + len(rec.LastModified) + len(rec.DuplicateOf) + len(rec.NearOf) + len(rec.Visits) + len(rec.Referrer) + len(rec.Rendering.Reason) + len(rec.Preferences) + 40)
 	flags := uint64(rec.State)&recordState | FlagIf(isHTTPS(rec.URL), recordHTTPS) |
 		FlagIf(rec.Status != 0 || !rec.FetchedAt.IsZero(), recordResult) |
 		FlagIf(rec.Digest != [20]byte{}, recordDigest) |
@@ -225,7 +227,7 @@ func EncodeRecord(rec *crawl.Record) []byte {
 		FlagIf(rec.DuplicateOf != "", recordSame) | FlagIf(rec.NearOf != "", recordNear) |
 		FlagIf(rec.Visits != "", recordVisits) | FlagIf(rec.DepthCut, recordCut) | FlagIf(rec.Referrer != "", recordFrom) |
 		FlagIf(rec.Rendering.Reason != "", recordShown) | FlagIf(rec.Basis != 0, recordBasis) |
-		FlagIf(!rec.ChangedAt.IsZero(), recordChanged)
+		FlagIf(!rec.ChangedAt.IsZero(), recordChanged) | FlagIf(rec.Preferences != "", recordWishes)
 	w.u(flags)
 	w.byte(byte(rec.Via))
 	w.u(uint64(rec.Band))
@@ -275,6 +277,9 @@ func EncodeRecord(rec *crawl.Record) []byte {
 	}
 	if flags&recordChanged != 0 {
 		w.time(rec.ChangedAt)
+	}
+	if rec.Preferences != "" {
+		w.str(rec.Preferences)
 	}
 	w.rest(rest)
 	return w.b
@@ -377,6 +382,11 @@ func DecodeRecord(b []byte) (s StoredRecord, err error) {
 	}
 	if flags&recordChanged != 0 {
 		s.ChangedAt = r.time()
+	}
+	if flags&recordWishes != 0 {
+		if s.Preferences = r.str(); s.Preferences == "" {
+			r.fail()
+		}
 	}
 	s.Rest = r.rest()
 	return s, r.end("record")

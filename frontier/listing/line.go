@@ -34,7 +34,7 @@ func (f *Filter) line(v *reader.Partition, r *row) (l crawl.URLLine, ok bool, er
 		return l, false, err
 	}
 	rec.VisitedAt, rec.CheckAt = v.Line.Read(rec.VisitedAt), v.Line.Read(rec.CheckAt)
-	l = lineOf(&rec.Record)
+	l = lineOf(&rec.Record, time.Now())
 	l.URL, l.Host, l.Partition = url, r.host, v.Generation.Partition
 	return l, true, nil
 }
@@ -54,7 +54,7 @@ func (f *Filter) inlineLine(v *reader.Partition, r *row) (l crawl.URLLine, ok bo
 	if err := f.refer(v, r.host, &rec); err != nil {
 		return l, false, err
 	}
-	l = lineOf(&rec.Record)
+	l = lineOf(&rec.Record, time.Now())
 	l.URL, l.Host, l.Partition = url, r.host, v.Generation.Partition
 	return l, true, nil
 }
@@ -75,10 +75,10 @@ func (f *Filter) refer(v *reader.Partition, host crawl.Host, rec *layout.StoredR
 }
 
 // lineOf is the line of a record, without what names its URL.
-func lineOf(rec *crawl.Record) crawl.URLLine {
+func lineOf(rec *crawl.Record, now time.Time) crawl.URLLine {
 	l := crawl.URLLine{State: stateName(rec.State), Depth: rec.Depth, Attempts: rec.Attempts,
 		FetchedAt: timeOrNil(rec.FetchedAt), NotBefore: timeOrNil(rec.NotBefore),
-		ChangedAt: timeOrNil(rec.ChangedAt)}
+		ChangedAt: timeOrNil(rec.ChangedAt), Preferences: rec.Said(now)}
 	if rec.Referrer != "" {
 		l.Referrer = &rec.Referrer
 	}

@@ -21,6 +21,7 @@ func Record(q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState) cra
 	rec := crawl.Record{
 		Item: q.Item, State: state, Status: o.Status, FetchedAt: o.FetchedAt, Reason: o.Reason,
 		Digest: o.Digest, Basis: o.Basis, Archive: o.Archive, DuplicateOf: o.DuplicateOf, NearOf: o.NearOf, Referrer: string(q.Referrer),
+		Preferences: o.Preferences,
 	}
 	rec.Archive.Record = [16]byte{} // stands in the file
 	if o.Rendering != nil {
@@ -54,6 +55,9 @@ func Keep(old, rec *crawl.Record, o *crawl.Outcome, textStays bool) {
 	silent := visits.AnswerOf(rec.Status) == visits.Failed && old.Digest != [20]byte{}
 	if rec.Status == NotModified || rec.State != crawl.Done || silent {
 		rec.Digest, rec.DuplicateOf, rec.NearOf, rec.Rendering = old.Digest, old.DuplicateOf, old.NearOf, old.Rendering
+	}
+	if o.Kind != crawl.Fetched { // there was no answer to read them from
+		rec.Preferences = old.Preferences
 	}
 	if o.Unchanged {
 		rec.NearOf, rec.Rendering = old.NearOf, old.Rendering

@@ -75,6 +75,9 @@ func Stays(state crawl.RecordState, o *crawl.Outcome) bool {
 	case o.Kind != crawl.Fetched:
 		return true
 	case o.Unchanged || o.Status == 304:
+		if o.SearchRefused() {
+			return false
+		}
 		return !o.NoIndex || o.Unchanged && o.Basis.NoIndex() // else its header asks for it now
 	}
 	return o.Status >= 500

@@ -36,10 +36,10 @@ func (x *Index) Stored(ctx context.Context, u urlnorm.URL) (s pipeline.Stored) {
 
 // Read returns what was read last of a URL of a partition that this node holds; zero values when that is not known. It
 // implements pipeline.Contents.
-func (x *Index) Read(u urlnorm.URL) (crawl.Digest, crawl.Basis) {
+func (x *Index) Read(u urlnorm.URL) pipeline.Reading {
 	rec, ok, err := x.o.Store.Record(ring.PartitionOf(crawl.Host(u.Host()), x.o.Partitions()), u)
 	if err != nil || !ok {
-		return crawl.Digest{}, 0
+		return pipeline.Reading{}
 	}
-	return rec.Digest, rec.Basis
+	return pipeline.Reading{Digest: rec.Digest, Basis: rec.Basis, Preferences: rec.Preferences}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/web/preferences"
 )
 
 // indexLine is one capture in a CDXJ index: the key of the URL (Key), the time
@@ -35,10 +36,13 @@ const unknownDigest = "-"
 // indexFields are the JSON of a line. Their order says by which key the line was made (isCurrent):
 // earlier releases wrote the length before the offset and the file.
 type indexFields struct {
-	URL      string `json:"url"`
-	MIME     string `json:"mime"`
-	Status   string `json:"status"`
-	Digest   string `json:"digest"`
+	URL    string `json:"url"`
+	MIME   string `json:"mime"`
+	Status string `json:"status"`
+	Digest string `json:"digest"`
+	// Preferences is what the owner says of the use of the page, as preferences.ParseAnswers reads it.
+	Preferences string `json:"preferences,omitempty"`
+
 	Filename string `json:"filename"`
 	Offset   string `json:"offset"`
 	Length   string `json:"length"`
@@ -46,17 +50,26 @@ type indexFields struct {
 
 // line makes the index line of the capture that e has just encoded.
 func (e *encoder) line(c *crawl.Capture, ref crawl.ArchiveRef) indexLine {
-	return newIndexLine(c.URL.String(), c.FetchedAt, c.ContentType, e.revisit, c.Status, cmp.Or(payloadDigest(c), unknownDigest), ref)
+	return newIndexLine(c.URL.String(), c.FetchedAt, c.ContentType, e.revisit, c.Status, cmp.Or(payloadDigest(c), unknownDigest), answersOf(c), ref)
 }
 
-func newIndexLine(url string, date time.Time, mime string, revisit bool, status int, digest string, ref crawl.ArchiveRef) indexLine {
+// answersOf is what the owner of a captured page says of its use, as indexes have it.
+func answersOf(c *crawl.Capture) string {
+	r, err := preferences.Decode(c.Preferences)
+	if err != nil {
+		panic("BUG: preferences of " + c.URL.String() + ": " + err.Error())
+	}
+	return r.Answers.String()
+}
+
+func newIndexLine(url string, date time.Time, mime string, revisit bool, status int, digest, answers string, ref crawl.ArchiveRef) indexLine {
 	if revisit {
 		mime = revisitMIME
 	} else if mime == "" {
 		mime = unknownMIME
 	}
 	return indexLine{key: Key(url), date: date, indexFields: indexFields{
-		URL: url, MIME: string(appendClean(nil, mime)), Status: strconv.Itoa(status), Digest: digest, Filename: ref.File,
+		URL: url, MIME: string(appendClean(nil, mime)), Status: strconv.Itoa(status), Digest: digest, Preferences: answers, Filename: ref.File,
 		Length: strconv.FormatInt(ref.Length, 10), Offset: strconv.FormatInt(ref.Offset, 10),
 	}}
 }

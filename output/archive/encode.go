@@ -4,6 +4,7 @@ import (
 	"crypto/sha1" //nolint:gosec // WARC digests are SHA-1; nothing here relies on it against an adversary
 	"encoding/base32"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"hash"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"crawlnode/crawl"
+	"crawlnode/web/preferences"
 )
 
 const (
@@ -182,6 +184,7 @@ func (e *encoder) response(c *crawl.Capture) error {
 	if c.NoIndex {
 		e.field("Crawlnode-Robots", "noindex")
 	}
+	e.preferences(c)
 	if c.Wall != "" {
 		e.field("Crawlnode-Wall", c.Wall)
 	}
@@ -201,6 +204,32 @@ func (e *encoder) response(c *crawl.Capture) error {
 	e.dense = len(body) >= denseBytes && isDense(c)
 	defer func() { e.dense = false }()
 	return e.end(c.ResponseHead, body)
+}
+
+// The fields of a record about the use of the page: the answers, and the statements behind them.
+const (
+	FieldPreferences     = "Crawlnode-Preferences"
+	FieldPreferencesFrom = "Crawlnode-Preferences-From"
+)
+
+// preferences adds what the owner said of the use of the page when it was captured: the site's word is
+// nowhere else in the record.
+func (e *encoder) preferences(c *crawl.Capture) {
+	if c.Preferences == "" {
+		return
+	}
+	if answers := answersOf(c); answers != "" {
+		e.field(FieldPreferences, answers)
+	}
+	r, _ := preferences.Decode(c.Preferences) // it was read just now
+	if len(r.Statements) == 0 {
+		return
+	}
+	from, err := json.Marshal(r.From())
+	if err != nil {
+		panic("BUG: strings cannot be written as JSON: " + err.Error())
+	}
+	e.field(FieldPreferencesFrom, string(from))
 }
 
 // payloadDigest is the digest of the payload of c as fields and indexes have it. The payload of a 304 is that of the

@@ -23,7 +23,9 @@ type Entry struct {
 	Revisit bool
 	Status  int
 	Digest  string // of the payload, "sha1:..."; "-" with a 304 whose payload is not known
-	Ref     crawl.ArchiveRef
+	// Preferences is what the owner said of the use of the page, as preferences.ParseAnswers reads it.
+	Preferences string
+	Ref         crawl.ArchiveRef
 }
 
 // ParseEntry reads a line of an index, with or without its end.
@@ -34,7 +36,7 @@ func ParseEntry(line []byte) (Entry, error) {
 	if err := json.Unmarshal(fields, &f); err != nil {
 		return Entry{}, fmt.Errorf("index line: %w", err)
 	}
-	e := Entry{URL: f.URL, MIME: f.MIME, Revisit: f.MIME == revisitMIME, Digest: f.Digest}
+	e := Entry{URL: f.URL, MIME: f.MIME, Revisit: f.MIME == revisitMIME, Digest: f.Digest, Preferences: f.Preferences}
 	if e.Revisit || f.MIME == unknownMIME {
 		e.MIME = ""
 	}
@@ -106,13 +108,13 @@ func ReadEntries(r io.Reader, fn func(Entry) error) error {
 
 // AppendEntry appends the line of an entry, with its end.
 func AppendEntry(b []byte, e *Entry) []byte {
-	return appendIndexLine(b, newIndexLine(e.URL, e.At, e.MIME, e.Revisit, e.Status, e.Digest, e.Ref))
+	return appendIndexLine(b, newIndexLine(e.URL, e.At, e.MIME, e.Revisit, e.Status, e.Digest, e.Preferences, e.Ref))
 }
 
 // AppendForeign appends the line of an entry by another program's key, with its end. Its fields stand
 // in the order in which other programs write them, so that readers do not take the key for one of Key.
 func AppendForeign(b []byte, key string, e *Entry) []byte {
-	l := newIndexLine(e.URL, e.At, e.MIME, e.Revisit, e.Status, e.Digest, e.Ref)
+	l := newIndexLine(e.URL, e.At, e.MIME, e.Revisit, e.Status, e.Digest, e.Preferences, e.Ref)
 	l.key = key
 	return appendLine(b, &l, struct {
 		URL      string `json:"url"`
@@ -122,7 +124,8 @@ func AppendForeign(b []byte, key string, e *Entry) []byte {
 		Length   string `json:"length"`
 		Offset   string `json:"offset"`
 		Filename string `json:"filename"`
-	}{l.URL, l.MIME, l.Status, l.Digest, l.Length, l.Offset, l.Filename})
+		Answers  string `json:"preferences,omitempty"`
+	}{l.URL, l.MIME, l.Status, l.Digest, l.Length, l.Offset, l.Filename, l.Preferences})
 }
 
 // Indexes lists the names of the indexes in a folder.

@@ -152,7 +152,7 @@ func (r *Record) isCapture() bool {
 
 // line makes the index line of a response or revisit record.
 func (r *Record) line(file string) indexLine {
-	return newIndexLine(r.TargetURI, r.Date, r.ContentType, r.Type == "revisit", r.Status, cmp.Or(r.PayloadDigest, unknownDigest),
+	return newIndexLine(r.TargetURI, r.Date, r.ContentType, r.Type == "revisit", r.Status, cmp.Or(r.PayloadDigest, unknownDigest), r.Fields.Get(FieldPreferences),
 		crawl.ArchiveRef{File: file, Offset: r.Offset, Length: r.Length})
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base32"
 	"encoding/hex"
+	"encoding/json"
 	"iter"
 	"strconv"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/preferences"
 	"crawlnode/web/urlnorm"
 )
 
@@ -104,6 +106,8 @@ func appendPage(b []byte, c *crawl.Capture, o *crawl.Outcome, depth int, doc *ht
 		l.text("canonical", doc.Canonical)
 	}
 	l.yes("noindex", o.NoIndex)
+	l.name("preferences")
+	l.b = appendPreferences(l.b, o)
 	if o.Digest != (crawl.Digest{}) { // a worker need not tell one
 		l.text("digest", digest(o.Digest))
 	}
@@ -130,6 +134,22 @@ func appendPage(b []byte, c *crawl.Capture, o *crawl.Outcome, depth int, doc *ht
 		l.b = append(place.b, '}')
 	}
 	return l.end()
+}
+
+// appendPreferences appends what the owner says of the use of a page, as preferences.Report has it.
+func appendPreferences(b []byte, o *crawl.Outcome) []byte {
+	if o.Preferences == "" { // most pages
+		return append(b, `{"search":null,"archive":null,"ai-input":null,"ai-train":null,"from":[]}`...)
+	}
+	r, err := preferences.Decode(o.Preferences)
+	if err != nil {
+		panic("BUG: preferences of a page: " + err.Error())
+	}
+	text, err := json.Marshal(r.Report(o.FetchedAt))
+	if err != nil {
+		panic("BUG: preferences cannot be written as JSON: " + err.Error())
+	}
+	return append(b, text...)
 }
 
 // digest formats a SHA-1 as in WARC files.

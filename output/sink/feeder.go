@@ -23,6 +23,7 @@ import (
 	"crawlnode/output/lists"
 	"crawlnode/output/lists/follow"
 	"crawlnode/output/sink/endpoint"
+	"crawlnode/web/preferences"
 )
 
 const (
@@ -40,7 +41,10 @@ type Options struct {
 	Target  crawl.SinkTarget
 	Derived string // the folder of derived files
 	Dir     string // the folder of cursors
-	Log     *slog.Logger
+	// Obeyed are the purposes of the crawl, when pages are left out whose owner said no to one of them; nil,
+	// or none: nothing is left out.
+	Obeyed func() preferences.Purposes
+	Log    *slog.Logger
 	// Open replaces endpoint.Open in tests; nil: endpoint.Open.
 	Open func(crawl.SinkTarget) (endpoint.Sink, error)
 }
@@ -161,12 +165,23 @@ func (f *Feeder) batch(ctx context.Context) (int, error) {
 	if err != nil || len(lines) == 0 {
 		return 0, err
 	}
-	events := make([]endpoint.Event, len(lines))
+	var obeyed preferences.Purposes
+	if f.o.Obeyed != nil {
+		obeyed = f.o.Obeyed()
+	}
+	events := make([]endpoint.Event, 0, len(lines))
 	var last time.Time
 	for i, line := range lines {
-		if events[i], last = eventOf(line); i == 0 {
+		e, at, refused := eventOf(line, obeyed)
+		if last = at; i == 0 {
 			f.waitsSince(last)
 		}
+		if !refused {
+			events = append(events, e)
+		}
+	}
+	if len(events) == 0 {
+		return len(lines), f.sent(0, last)
 	}
 	sending, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
@@ -174,7 +189,7 @@ func (f *Feeder) batch(ctx context.Context) (int, error) {
 		f.reader = follow.New(f.o.Derived, lists.Pages, before) // all of them come again
 		return 0, err
 	}
-	return len(lines), f.sent(len(lines), last)
+	return len(lines), f.sent(len(events), last)
 }
 
 // sent counts lines that the sink has, and stores the cursor.
@@ -224,10 +239,11 @@ func (f *Feeder) caughtUp() {
 }
 
 // eventOf makes the event of a line. A line that cannot be read has no key, and is sent as it is.
-func eventOf(line []byte) (endpoint.Event, time.Time) {
+func eventOf(line []byte, obeyed preferences.Purposes) (event endpoint.Event, fetched time.Time, refused bool) {
 	var page struct {
-		URL       string    `json:"url"`
-		FetchedAt time.Time `json:"fetched_at"`
+		URL         string             `json:"url"`
+		FetchedAt   time.Time          `json:"fetched_at"`
+		Preferences preferences.Report `json:"preferences"`
 	}
 	e := endpoint.Event{Line: line}
 	if json.Unmarshal(line, &page) == nil {
@@ -235,5 +251,5 @@ func eventOf(line []byte) (endpoint.Event, time.Time) {
 			e.Key = u.Hostname()
 		}
 	}
-	return e, page.FetchedAt
+	return e, page.FetchedAt, page.Preferences.Refused(obeyed) != 0
 }

@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/web/preferences"
 )
 
 // Set is all sinks of a node. A nil Set has none.
 type Set struct{ feeders []*Feeder }
 
 // Open makes the feeders of targets, as --sink names them; nil: there are none. derived is the folder of derived
-// files, dir that of the cursors.
-func Open(targets []string, derived, dir string, log *slog.Logger) (*Set, error) {
+// files, dir that of the cursors. obeyed is as in Options.
+func Open(targets []string, derived, dir string, obeyed func() preferences.Purposes, log *slog.Logger) (*Set, error) {
 	if len(targets) == 0 {
 		return nil, nil
 	}
@@ -25,7 +26,7 @@ func Open(targets []string, derived, dir string, log *slog.Logger) (*Set, error)
 		t, err := crawl.ParseSink(text)
 		if err == nil {
 			var f *Feeder
-			if f, err = New(Options{Target: t, Derived: derived, Dir: dir, Log: log}); err == nil {
+			if f, err = New(Options{Target: t, Derived: derived, Dir: dir, Obeyed: obeyed, Log: log}); err == nil {
 				s.feeders = append(s.feeders, f)
 				continue
 			}

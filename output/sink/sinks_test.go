@@ -17,6 +17,7 @@ import (
 	"crawlnode/local/datadir"
 	"crawlnode/output/lists"
 	"crawlnode/output/sink/endpoint"
+	"crawlnode/web/preferences"
 	"crawlnode/web/urlnorm"
 )
 
@@ -95,6 +96,35 @@ func (f *fixture) pages(n int) {
 		if err := f.out.Page(f.t.Context(), &crawl.Capture{URL: u, Status: 200, FetchedAt: time.Now()}, &crawl.Outcome{Status: 200, FetchedAt: time.Now()}, 1, nil); err != nil {
 			f.t.Fatal(err)
 		}
+	}
+}
+
+// TestSinkLeavesOut: with purposes to obey, the pages are not sent whose owner said no to one of them; they are
+// passed all the same.
+func TestSinkLeavesOut(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for i, tag := range []string{"noai", "", "noarchive", "noai"} {
+		u, err := urlnorm.Parse(fmt.Sprintf("http://a.test/%d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := preferences.Of(preferences.Read(&preferences.Sources{Header: map[string][]string{"X-Robots-Tag": {tag}}, Agent: "crawlnode"}), "crawlnode")
+		o := &crawl.Outcome{Status: 200, FetchedAt: time.Now(), Preferences: said.Encode()}
+		if err := f.out.Page(t.Context(), &crawl.Capture{URL: u, Status: 200, FetchedAt: o.FetchedAt}, o, 1, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	feeder := f.feeder()
+	feeder.o.Obeyed = func() preferences.Purposes { return preferences.PurposesOf(preferences.AITrain) }
+	if err := errors.Join(f.out.Close(), feeder.Finish()); err != nil {
+		t.Fatal(err)
+	}
+	if took := strings.Join(f.far.took, ""); len(f.far.took) != 2 || !strings.Contains(took, "/1") || !strings.Contains(took, "/2") {
+		t.Errorf("sent: %q", f.far.took)
+	}
+	if s := feeder.State(time.Now()); s.EventsTotal != 2 {
+		t.Errorf("the state is %+v", s)
 	}
 }
 
@@ -228,23 +258,23 @@ func TestSet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	log := slog.New(slog.DiscardHandler)
-	none, err := Open(nil, dir, dir, log)
+	none, err := Open(nil, dir, dir, nil, log)
 	if err != nil || none != nil || len(none.State(time.Now())) != 0 || none.Finish() != nil {
 		t.Error(none, err)
 	}
 	none.Run(t.Context())
-	if _, err := Open([]string{"file:" + filepath.Join(dir, "a"), "file:" + dir}, dir, filepath.Join(dir, "sinks"), log); err == nil || !strings.Contains(err.Error(), "--sink file:"+dir) {
+	if _, err := Open([]string{"file:" + filepath.Join(dir, "a"), "file:" + dir}, dir, filepath.Join(dir, "sinks"), nil, log); err == nil || !strings.Contains(err.Error(), "--sink file:"+dir) {
 		t.Error(err)
 	}
 	away := "file:" + filepath.Join(dir, "none", "a")
-	_, err = Open([]string{away}, dir, filepath.Join(dir, "sinks"), log)
+	_, err = Open([]string{away}, dir, filepath.Join(dir, "sinks"), nil, log)
 	if err = datadir.Failed("open the sinks", err); !errors.Is(err, datadir.ErrUsage) || errors.Is(err, datadir.ErrStorage) {
 		t.Errorf("a file in a folder that is not there: %v", err)
 	}
 	if text := err.Error(); strings.Count(text, away) != 1 || strings.Contains(text, "--data-dir") || !strings.Contains(text, "name a file in a folder that exists") {
 		t.Error(text)
 	}
-	one, err := Open([]string{"file:" + filepath.Join(dir, "a")}, dir, filepath.Join(dir, "sinks"), log)
+	one, err := Open([]string{"file:" + filepath.Join(dir, "a")}, dir, filepath.Join(dir, "sinks"), nil, log)
 	if err != nil || len(one.State(time.Now())) != 1 {
 		t.Fatal(one, err)
 	}

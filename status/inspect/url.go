@@ -64,7 +64,7 @@ func (i *Inspector) reportURL(ctx context.Context, raw string, depth int) *crawl
 	}
 	if v := a.Visits; v != nil {
 		r.History, r.NextVisitAt, r.ChangeIntervalSeconds, r.Referrer = v.History, v.NextAt, v.ChangeSeconds, v.Referrer
-		r.Render = v.Render
+		r.Render, r.Preferences = v.Render, v.Preferences
 	}
 	if a.Links != nil {
 		r.Links = *a.Links

@@ -6,6 +6,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/recrawl/visits"
+	"crawlnode/web/preferences"
 )
 
 // visitsAnswer is what the visits of a URL have left, and the page on which it was found first, sent as JSON.
@@ -15,12 +16,13 @@ type visitsAnswer struct {
 	ChangeSeconds *float64            `json:"change_seconds,omitempty"`
 	Referrer      *string             `json:"referrer,omitempty"`
 	Render        *crawl.RenderReport `json:"render,omitempty"`
+	Preferences   *preferences.Report `json:"preferences,omitempty"`
 }
 
 // visitsOf reads what a record says of visits. Without revisits it has the last fetch alone, and a
 // record of visits that cannot be read counts as none: the store has reported that.
 func visitsOf(rec *crawl.Record, revisits bool, now time.Time) *visitsAnswer {
-	a := &visitsAnswer{History: []crawl.VisitReport{}, Render: rec.Rendering.Report()}
+	a := &visitsAnswer{History: []crawl.VisitReport{}, Render: rec.Rendering.Report(), Preferences: rec.Said(now)}
 	if rec.Referrer != "" {
 		a.Referrer = &rec.Referrer
 	}

@@ -47,6 +47,7 @@ func (f *fetchCounters) observe(o *crawl.Outcome) {
 	}
 	c.CountDefects(o)
 	c.CountWall(o)
+	c.CountLeftOut(o)
 	c.Bytes += o.Bytes
 }
 

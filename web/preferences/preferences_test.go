@@ -205,10 +205,13 @@ func TestAgain(t *testing.T) {
 			header.Add(name, value)
 		}
 		fresh := c.now.read(t, "crawlnode").Statements
-		got := Of(Again(first.Statements, fresh, header, "crawlnode"), "crawlnode")
+		got := Of(Again(first.Statements, fresh, header, true, "crawlnode"), "crawlnode")
 		if l := letters(got.Answers.At(now)); l != c.want {
 			t.Errorf("%d: %s, want %s: %q", i, l, c.want, got.Statements)
 		}
+	}
+	if got := Merge(Again(first.Statements, nil, http.Header{}, false, "crawlnode"), "crawlnode"); letters(got.Of) != "--nn" {
+		t.Errorf("with a whole header: %s, want what the page says", letters(got.Of))
 	}
 }
 

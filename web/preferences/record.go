@@ -101,6 +101,16 @@ func (r Record) Report(at time.Time) Report {
 	return report
 }
 
+// Refused are those of some purposes to which the report says no.
+func (r *Report) Refused(of Purposes) (no Purposes) {
+	for p, answer := range [NumPurposes]*bool{r.Search, r.Archive, r.AIInput, r.AITrain} {
+		if answer != nil && !*answer {
+			no |= 1 << p
+		}
+	}
+	return no & of
+}
+
 // From are the statements as people read them; never nil.
 func (r Record) From() []string {
 	from := make([]string, 0, len(r.Statements))
