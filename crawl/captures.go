@@ -24,6 +24,9 @@ type CaptureReport struct {
 	// Digest is that of the payload, "sha1:..."; null with a 304 whose payload is not known.
 	Digest *string `json:"digest"`
 	Node   string  `json:"node"` // name of the member that has stored it
+	// Preferences is what the owner said of the use of the page when it was captured, such as "search=y, ai-train=n"; null:
+	// nothing that is known.
+	Preferences *string `json:"preferences"`
 }
 
 // IndexRange selects lines of a capture index by their bytes: From <= line < To. An empty To has no

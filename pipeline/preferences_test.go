@@ -95,7 +95,9 @@ func TestTDMFile(t *testing.T) {
 	}{
 		"no such purpose": {purpose: "search", asked: []string{"/page"}},
 		"forbidden":       {purpose: "ai-train", robots: "User-agent: *\nDisallow: /.well-known/\n", asked: []string{"/page"}},
-		"there": {purpose: "ai-input", serve: func(b *bench) { b.serve("http://a.test"+preferences.TDMPath, 200, "Content-Type: application/json", file) },
+		"there": {purpose: "ai-input", serve: func(b *bench) {
+			b.serve("http://a.test"+preferences.TDMPath, 200, "Content-Type: application/json", file)
+		},
 			asked: []string{preferences.TDMPath}, tdm: `[{"location":"/a","tdm-reservation":1}]`},
 		"missing": {purpose: "ai-train", asked: []string{preferences.TDMPath}},
 		"an error": {purpose: "ai-train", serve: func(b *bench) { b.serve("http://a.test"+preferences.TDMPath, 500, "", "x") },

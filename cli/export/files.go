@@ -2,11 +2,13 @@ package export
 
 import (
 	"context"
+	"time"
 
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
 	"crawlnode/cli/pagefiles"
 	"crawlnode/cli/remote"
+	"crawlnode/output/readback"
 )
 
 // FilesVerb writes the newest capture of each URL as a file.
@@ -14,6 +16,7 @@ type FilesVerb struct {
 	remote.Flags      `embed:""`
 	command.Unpacking `embed:""`
 	command.Excluding `embed:""`
+	command.Obeying   `embed:""`
 	Output            string   `short:"o" required:"" group:"output" placeholder:"DIR" help:"The folder to write to: a new or an empty one, or that of an earlier run, which goes on."`
 	DataDir           []string `name:"data-dir" sep:"none" group:"output" placeholder:"DIR" help:"Read the archive in this node's data directory instead of asking a node; the node need not run; repeatable."`
 }
@@ -29,8 +32,12 @@ URL. The same command again writes what is new, or goes on where it was stopped.
 
 // Run writes the files.
 func (v *FilesVerb) Run(ctx context.Context, env *command.Env) int {
-	skip, err := v.Excluded()
-	if err != nil {
+	omit := &readback.Omit{Now: time.Now()}
+	var err error
+	if omit.URL, err = v.Excluded(); err != nil {
+		return env.Fail(command.ExitUsage, "%v", err)
+	}
+	if _, err := v.Purposes(nil); err != nil { // before anybody is asked
 		return env.Fail(command.ExitUsage, "%v", err)
 	}
 	var src pagefiles.Directories
@@ -48,14 +55,29 @@ func (v *FilesVerb) Run(ctx context.Context, env *command.Env) int {
 	}
 	defer out.Close()
 	out.Limit(v.Most())
-	out.Skip(skip)
+	out.Skip(omit.Capture)
+	defer func() { pagefiles.TellRefused(env, omit) }()
 	const resume = "the same command"
 	if len(v.DataDir) == 0 {
 		asked := v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+			own, err := pagefiles.SettingsOfCluster(ctx, c)
+			if err == nil {
+				omit.Purposes, err = v.Purposes(own)
+			}
+			if err != nil {
+				return err
+			}
 			code = out.Write(ctx, pagefiles.ClusterOf(c), resume)
 			return nil
 		})
 		return max(asked, code)
+	}
+	own, err := pagefiles.SettingsOf(v.DataDir)
+	if err == nil {
+		omit.Purposes, err = v.Purposes(own)
+	}
+	if err != nil {
+		return env.Fail(command.ExitUsage, "--data-dir: %v", err)
 	}
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()

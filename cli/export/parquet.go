@@ -198,7 +198,8 @@ func (v *ParquetVerb) pages(ctx context.Context, env *command.Env, src source) (
 		return out.Write(table.Page{URL: e.URL, Host: d.Host, FetchedAt: e.At, Status: int16(e.Status), Title: table.OptionalText(d.Title), //nolint:gosec // a status
 			Description: table.OptionalText(d.Description), Language: table.OptionalText(d.Language), Charset: table.OptionalText(d.doc.Charset), Canonical: table.OptionalText(d.doc.Canonical),
 			NoIndex: d.noIndex, Links: int32(len(d.doc.Links)), Text: table.OptionalText(d.Text), Bytes: d.bytes, Digest: table.OptionalText(e.Digest), //nolint:gosec // at most htmlparse.MaxLinks
-			File: e.Ref.File, Offset: e.Ref.Offset, Length: int32(min(e.Ref.Length, 1<<31-1))}) //nolint:gosec // bounded
+			File: e.Ref.File, Offset: e.Ref.Offset, Length: int32(min(e.Ref.Length, 1<<31-1)), //nolint:gosec // bounded
+			Preferences: table.PreferencesOf(p.Said(d.doc).Answers, e.At)})
 	}); err != nil {
 		return sum, err
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize/english"
 
@@ -19,6 +20,8 @@ import (
 	"crawlnode/output/archive"
 	"crawlnode/output/newest"
 	"crawlnode/output/readback"
+	"crawlnode/web/htmlparse"
+	"crawlnode/web/preferences"
 )
 
 // Verbs are the verbs that write what a crawl has left behind.
@@ -39,6 +42,7 @@ func (*Verbs) Help() string { return (*CDXJVerb)(nil).Help() }
 type from struct {
 	remote.Flags      `embed:""`
 	command.Excluding `embed:""`
+	command.Obeying   `embed:""`
 	DataDir           []string `name:"data-dir" sep:"none" group:"output" placeholder:"DIR" help:"Read the archive in this node's data directory instead of asking a node; the node need not run; repeatable."`
 }
 
@@ -61,17 +65,41 @@ func (c cluster) WriteIndex(ctx context.Context, out io.Writer) error {
 
 // run calls f with the source, until a signal comes, and returns the exit code.
 func (f *from) run(ctx context.Context, env *command.Env, fn func(ctx context.Context, src source) error) int {
-	skip, err := f.Excluded()
-	if err != nil {
+	omit := &readback.Omit{Now: time.Now()}
+	var err error
+	if omit.URL, err = f.Excluded(); err != nil {
 		return env.Fail(command.ExitUsage, "%v", err)
 	}
-	if all := fn; skip != nil {
-		fn = func(ctx context.Context, src source) error { return all(ctx, excluding{src, skip}) }
+	if _, err := f.Purposes(nil); err != nil { // before anybody is asked
+		return env.Fail(command.ExitUsage, "%v", err)
+	}
+	all := fn
+	fn = func(ctx context.Context, src source) error {
+		if omit.Nothing() {
+			return all(ctx, src)
+		}
+		err := all(ctx, excluding{src, omit})
+		pagefiles.TellRefused(env, omit)
+		return err
 	}
 	if len(f.DataDir) == 0 {
 		return f.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+			own, err := pagefiles.SettingsOfCluster(ctx, c)
+			if err == nil {
+				omit.Purposes, err = f.Purposes(own)
+			}
+			if err != nil {
+				return remote.OrDataDir(err)
+			}
 			return remote.OrDataDir(fn(ctx, cluster{readback.Cluster{Node: c}, c}))
 		})
+	}
+	own, err := pagefiles.SettingsOf(f.DataDir)
+	if err == nil {
+		omit.Purposes, err = f.Purposes(own)
+	}
+	if err != nil {
+		return env.Fail(command.ExitUsage, "--data-dir: %v", err)
 	}
 	dirs, code := pagefiles.OpenDataDirs(env, f.DataDir)
 	if dirs == nil {
@@ -90,26 +118,25 @@ func (f *from) run(ctx context.Context, env *command.Env, fn func(ctx context.Co
 	}
 }
 
-// excluding is a source without the captures of some URLs. Their payloads are still found: those of
-// other URLs may be the same.
+// excluding is a source without some captures. Their payloads are still found: those of others may be the same.
 type excluding struct {
 	source
-	skip func(url string) bool
+	omit *readback.Omit
 }
 
 // WriteIndex implements source.
 func (x excluding) WriteIndex(ctx context.Context, out io.Writer) error {
-	return readback.WriteWithout(ctx, out, x.source.WriteIndex, x.skip)
+	return readback.WriteWithout(ctx, out, x.source.WriteIndex, x.omit)
 }
 
 // standAlone returns the record at a place as a response with the payload that it refers to, when
-// that was stored with a URL which is left out; nil: it refers to something else.
+// that was stored with a capture which is left out; nil: it refers to something else.
 func (x excluding) standAlone(ctx context.Context, ref crawl.ArchiveRef) (*archive.Record, error) {
 	r, err := x.Record(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	return readback.Completed(ctx, x.source, r, x.skip)
+	return readback.Completed(ctx, x.source, r, x.omit)
 }
 
 // spool keeps an index in a nameless file, from its start.
@@ -168,8 +195,14 @@ func (u *unread) warn(env *command.Env) {
 	}
 }
 
-// eachPage calls fn with the newest version of each HTML page. A capture that cannot be read is noted in left.
+// eachPage calls fn with the newest version of each HTML page, unless its owner said no: then there is no older one either. A
+// capture that cannot be read is noted in left.
 func eachPage(ctx context.Context, src source, limit int64, left *unread, fn func(e *archive.Entry, p *readback.Page) error) error {
+	omit := &readback.Omit{}
+	if x, ok := src.(excluding); ok {
+		omit = x.omit
+		src = excluding{x.source, &readback.Omit{URL: omit.URL}}
+	}
 	index, err := spool(ctx, src)
 	if err != nil {
 		return err
@@ -179,7 +212,7 @@ func eachPage(ctx context.Context, src source, limit int64, left *unread, fn fun
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if !newest.IsPage(e) {
+		if !newest.IsPage(e) || omit.Said(preferences.ParseAnswers(e.Preferences)) {
 			return nil
 		}
 		page, err := load(ctx, src, e, limit)
@@ -190,9 +223,25 @@ func eachPage(ctx context.Context, src source, limit int64, left *unread, fn fun
 		if !page.Delivered() || !page.IsHTML() || page.Wall() {
 			return nil
 		}
+		if refuses(omit, e, page) {
+			return nil
+		}
 		left.damage(e, page.Damage())
 		return fn(e, page)
 	})
+}
+
+// refuses reports whether a page says no by itself, of which the index says nothing: it was captured by another
+// program, or an earlier release.
+func refuses(omit *readback.Omit, e *archive.Entry, page *readback.Page) bool {
+	if omit.Purposes == 0 || e.Preferences != "" {
+		return false
+	}
+	doc, err := page.Document(htmlparse.Options{})
+	if err != nil {
+		doc = nil
+	}
+	return omit.Said(page.Said(doc).Answers)
 }
 
 // load reads the page of an entry, of which no more than limit bytes are unpacked.

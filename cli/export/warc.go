@@ -4,15 +4,18 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/cli/pagefiles"
+	"crawlnode/output/readback"
 )
 
 // WARCVerb writes WARC files anew.
 type WARCVerb struct {
 	command.Excluding `embed:""`
+	command.Obeying   `embed:""`
 	DataDir           []string `name:"data-dir" required:"" sep:"none" group:"output" placeholder:"DIR" help:"The data directory of a node; the node need not run; repeatable."`
 	Output            string   `short:"o" required:"" group:"output" placeholder:"DIR" help:"The folder to write to, which must be empty or missing."`
 }
@@ -33,12 +36,17 @@ what is left out, remove them when the new ones are whole (crawlnode warc verify
 
 // Run writes the files.
 func (v *WARCVerb) Run(ctx context.Context, env *command.Env) int {
-	skip, err := v.Excluded()
-	if err != nil {
+	omit := &readback.Omit{Now: time.Now()}
+	var err error
+	if omit.URL, err = v.Excluded(); err != nil {
 		return env.Fail(command.ExitUsage, "%v", err)
 	}
-	if skip == nil {
-		skip = func(string) bool { return false }
+	own, err := pagefiles.SettingsOf(v.DataDir)
+	if err == nil {
+		omit.Purposes, err = v.Purposes(own)
+	}
+	if err != nil {
+		return env.Fail(command.ExitUsage, "%v", err)
 	}
 	if err := emptyFolder(v.Output); err != nil {
 		return env.Fail(command.ExitUsage, "--output: %v", err)
@@ -50,7 +58,7 @@ func (v *WARCVerb) Run(ctx context.Context, env *command.Env) int {
 	defer func() { _ = dirs.Close() }() // it is in the system's folder of temporary files
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
-	done, err := dirs.Rewrite(ctx, v.Output, skip)
+	done, err := dirs.Rewrite(ctx, v.Output, omit)
 	switch {
 	case ctx.Err() != nil:
 		return env.Fail(command.ExitInterrupted, "interrupted: the files in %s are not whole", v.Output)
@@ -63,6 +71,7 @@ func (v *WARCVerb) Run(ctx context.Context, env *command.Env) int {
 		text += fmt.Sprintf("; %s given the content shared with those", plaintext.Count(done.Completed))
 	}
 	fmt.Fprintln(env.Stdout, plaintext.Escape(text))
+	pagefiles.TellRefused(env, omit)
 	return code
 }
 

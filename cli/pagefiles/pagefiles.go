@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"crawlnode/api/client"
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
+	"crawlnode/crawl"
 	"crawlnode/local/files"
 	"crawlnode/output/mirror"
 	"crawlnode/output/readback"
@@ -29,7 +31,7 @@ type Output struct {
 func (o *Output) Limit(bytes int64) { o.folder.MaxBody = bytes }
 
 // Skip leaves out URLs; nil: none. It is called before Write.
-func (o *Output) Skip(skip func(url string) bool) { o.folder.Skip = skip }
+func (o *Output) Skip(skip func(url, said string) bool) { o.folder.Skip = skip }
 
 // Open opens a folder, or returns the exit code after saying why it cannot be used. dataDirs are
 // those of the nodes whose pages are written.
@@ -129,6 +131,11 @@ func (o *Output) AfterCrawl(ctx context.Context, code int, dataDir, resume strin
 	defer func() { _ = src.Close() }() // it is in the system's folder of temporary files
 	ctx, cancel := o.env.UntilSignal(ctx)
 	defer cancel()
+	if own, err := SettingsOf([]string{dataDir}); err == nil && own != nil {
+		omit := &readback.Omit{Now: time.Now(), Purposes: own.Obeyed()}
+		o.Skip(omit.Capture)
+		defer func() { TellRefused(o.env, omit) }()
+	}
 	if written := o.Write(ctx, src, resume); code == command.ExitOK || written == command.ExitSafety {
 		return written
 	}
@@ -139,6 +146,26 @@ func (o *Output) AfterCrawl(ctx context.Context, code int, dataDir, resume strin
 type Directories struct {
 	*readback.Archives
 	first string // the directories are those of one crawl
+}
+
+// SettingsOf are the settings of the crawl in data directories, from the crawl document, which every
+// node has; nil: only the archive was copied.
+func SettingsOf(dirs []string) (*crawl.Settings, error) { return crawldoc.ReadSettings(dirs[0]) }
+
+// SettingsOfCluster are those of a running crawl that decide what is left out.
+func SettingsOfCluster(ctx context.Context, c *client.Client) (*crawl.Settings, error) {
+	report, err := c.CrawlConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &crawl.Settings{Preferences: report.Settings.Text("preferences"), Purpose: report.Settings.Text("purpose")}, nil
+}
+
+// TellRefused tells how many captures were left out for their owners' word.
+func TellRefused(env *command.Env, o *readback.Omit) {
+	if n := o.Refused(); n > 0 {
+		env.Fail(0, "%s left out: their owners said no to %s (--preferences)", plaintext.CountOf(n, "capture"), o.Purposes)
+	}
 }
 
 // Normalize reads the rules from the crawl document, which every node has.

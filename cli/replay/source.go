@@ -36,20 +36,20 @@ func (f folders) captures(_ context.Context, u urlnorm.URL) (list []archive.Entr
 	return f.LookupAlike(u.String())
 }
 
-// without is a source without the captures of some URLs.
+// without is a source without some captures.
 type without struct {
 	source
-	skip func(url string) bool
+	omit *readback.Omit
 }
 
 func (x without) captures(ctx context.Context, u urlnorm.URL) ([]archive.Entry, error) {
 	list, err := x.source.captures(ctx, u)
-	return slices.DeleteFunc(list, func(e archive.Entry) bool { return x.skip(e.URL) }), err
+	return slices.DeleteFunc(list, func(e archive.Entry) bool { return x.omit.Capture(e.URL, e.Preferences) }), err
 }
 
 // WriteIndex implements source.
 func (x without) WriteIndex(ctx context.Context, out io.Writer) error {
-	return readback.WriteWithout(ctx, out, x.source.WriteIndex, x.skip)
+	return readback.WriteWithout(ctx, out, x.source.WriteIndex, x.omit)
 }
 
 // cluster is a running cluster.
@@ -71,6 +71,9 @@ func (c cluster) captures(ctx context.Context, u urlnorm.URL) (list []archive.En
 		}
 		for _, k := range report.Captures {
 			e := archive.Entry{URL: report.URL, At: k.At, Status: k.Status, Revisit: k.Revisit, Ref: crawl.ArchiveRef{File: k.File, Offset: k.Offset, Length: k.Length}}
+			if k.Preferences != nil {
+				e.Preferences = *k.Preferences
+			}
 			if k.MIME != nil {
 				e.MIME = *k.MIME
 			}

@@ -9,11 +9,13 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"crawlnode/api/client"
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
+	"crawlnode/cli/pagefiles"
 	"crawlnode/cli/remote"
 	"crawlnode/output/readback"
 )
@@ -23,6 +25,7 @@ type Verb struct {
 	remote.Flags      `embed:""`
 	command.Unpacking `embed:""`
 	command.Excluding `embed:""`
+	command.Obeying   `embed:""`
 	Paths             []string `arg:"" optional:"" name:"path" help:"Data directories, WARC and WACZ files, and folders of such; without any a running node is asked (--addr)."`
 	Listen            string   `default:"127.0.0.1:27299" group:"output" placeholder:"ADDR" help:"Where pages are shown, on loopback."`
 }
@@ -51,23 +54,37 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 		return env.Fail(command.ExitUsage,
 			"name data directories, WARC or WACZ files, or a running node with --addr, not both")
 	}
-	skip, err := v.Excluded()
-	if err != nil {
+	omit := &readback.Omit{Now: time.Now()}
+	if omit.URL, err = v.Excluded(); err != nil {
+		return env.Fail(command.ExitUsage, "%v", err)
+	}
+	if _, err := v.Purposes(nil); err != nil { // before anybody is asked
 		return env.Fail(command.ExitUsage, "%v", err)
 	}
 	left := func(src source) source {
-		if skip == nil {
+		if omit.Nothing() {
 			return src
 		}
-		return without{src, skip}
+		return without{src, omit}
 	}
 	if len(v.Paths) == 0 {
 		return v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
-			if _, err := c.Status(ctx, true); err != nil {
+			own, err := pagefiles.SettingsOfCluster(ctx, c)
+			if err == nil {
+				omit.Purposes, err = v.Purposes(own)
+			}
+			if err != nil {
 				return err
 			}
 			return v.serve(ctx, env, newServer(left(cluster{readback.Cluster{Node: c}, c}), v.Most()))
 		})
+	}
+	own, err := pagefiles.SettingsOf(v.Paths) // a file has none
+	if err == nil || errors.Is(err, syscall.ENOTDIR) {
+		omit.Purposes, err = v.Purposes(own)
+	}
+	if err != nil {
+		return env.Fail(command.ExitUsage, "%v", err)
 	}
 	dirs, err := readback.Open(v.Paths...)
 	if err != nil {

@@ -147,7 +147,7 @@ func TestLines(t *testing.T) {
 	}
 	want := map[string]string{
 		Pages: `{"url":"http://a.test/1","fetched_at":"2026-01-02T03:04:05.006Z","status":200,"mime":"text/html","title":"A \"title\"","description":"What it is",` +
-			`"language":"de-CH","charset":"utf-8","canonical":"http://a.test/c","noindex":true,"digest":"sha1:74AAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","simhash":"0000000000000abc",` +
+			`"language":"de-CH","charset":"utf-8","canonical":"http://a.test/c","noindex":true,"preferences":{"search":null,"archive":null,"ai-input":null,"ai-train":null,"from":[]},"digest":"sha1:74AAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","simhash":"0000000000000abc",` +
 			`"near_duplicate_of":"http://near.test/","duplicate_of":"http://o.test/","depth":3,"bytes":257,"truncated":true,"warc":{"file":"f.warc.gz","offset":7,"length":9}}` + "\n",
 		Links: `{"source":"http://a.test/1","target":"http://a.test/c","rel":"canonical","tag":"link"}` + "\n" +
 			`{"source":"http://a.test/1","target":"http://a.test/2","text":"to & fro","rel":"nofollow","nofollow":true,"tag":"a"}` + "\n" +

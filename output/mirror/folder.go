@@ -49,9 +49,9 @@ type Folder struct {
 	// MaxBody bounds what the payload of a file is unpacked to, in bytes; 0: MaxContent. Set it before
 	// Write.
 	MaxBody int64
-	// Skip says of a URL that it gets no file; its content still counts for URLs with the same one.
-	// Nil: each gets one. Set it before Write.
-	Skip func(url string) bool
+	// Skip says of a URL that it gets no file; its content still counts for URLs with the same one. said is
+	// what its owner said of the use of the page, as archive.Entry has it. Nil: each gets one. Set it before Write.
+	Skip func(url, said string) bool
 }
 
 // Open opens dir, which is made when it is missing, and marks it by a manifest. The error is an

@@ -20,6 +20,7 @@ type row struct {
 	Revisit bool `json:",omitempty"`
 	Status  int
 	Digest  string
+	Said    string `json:",omitempty"` // Entry.Preferences, of a later 304 if there is one
 	Ref     crawl.ArchiveRef
 
 	// Decided once all captures are known.
@@ -76,7 +77,7 @@ const (
 // plan is what a run will write.
 type plan struct {
 	src      Source
-	skip     func(url string) bool // nil: none
+	skip     func(url, said string) bool // nil: none
 	manifest *manifest
 	known    *table
 	taken    *journal // a row for each capture; the table has the one that counts
@@ -88,7 +89,7 @@ type plan struct {
 
 // take takes a capture.
 func (p *plan) take(e archive.Entry) error {
-	r := row{URL: e.URL, At: e.At.Unix(), MIME: e.MIME, Revisit: e.Revisit, Status: e.Status, Digest: e.Digest, Ref: e.Ref}
+	r := row{URL: e.URL, At: e.At.Unix(), MIME: e.MIME, Revisit: e.Revisit, Status: e.Status, Digest: e.Digest, Said: e.Preferences, Ref: e.Ref}
 	offset, ok, err := p.known.get(keyOf(takenURL, r.URL))
 	if err != nil {
 		return err
@@ -101,6 +102,9 @@ func (p *plan) take(e archive.Entry) error {
 	}
 	hasPayload := !r.Revisit && r.Digest != "" && r.Status != http.StatusNotModified
 	counts := !ok || r.replaces(&other)
+	if !counts && r.Status == http.StatusNotModified && r.Said != "" && r.At >= other.At && r.Said != other.Said {
+		other.Said, counts, r = r.Said, true, other
+	}
 	if !counts && !hasPayload {
 		return nil
 	}
@@ -128,7 +132,7 @@ func (p *plan) decide(ctx context.Context) error {
 		if counts, ok, err := p.known.get(keyOf(takenURL, r.URL)); err != nil || !ok || counts != offset {
 			return err
 		}
-		if p.skip != nil && p.skip(r.URL) {
+		if p.skip != nil && p.skip(r.URL, r.Said) {
 			return nil
 		}
 		u, err := urlnorm.ParseStored(r.URL)

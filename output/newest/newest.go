@@ -57,6 +57,8 @@ func Each(index io.Reader, fn func(e *archive.Entry) error) error {
 			group = append(group, e)
 		case passing(group[i].Status) == passing(e.Status), passing(group[i].Status):
 			group[i] = e // lines of a key come by time
+		case e.Status == http.StatusNotModified && e.Preferences != "":
+			group[i].Preferences = e.Preferences // what the owner said last of the same page
 		}
 	}
 }

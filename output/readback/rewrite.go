@@ -28,11 +28,12 @@ type Rewritten struct {
 }
 
 // Rewrite writes the WARC files to a folder anew, with an index of each, without the records of
-// some URLs. All others are copied byte for byte, but for a revisit of a payload that was stored
-// with such a URL: it becomes a response that has the payload.
+// captures that are left out, and of what belongs to them. All others are copied byte for byte, but
+// for a revisit of a payload that was stored with such a capture: it becomes a response that has the
+// payload.
 func (a *Archives) Rewrite(ctx context.Context, to string,
-	skip func(url string) bool) (Rewritten, error) {
-	w := rewriting{src: a, skip: skip, to: to, names: map[string]bool{}}
+	omit *Omit) (Rewritten, error) {
+	w := rewriting{src: a, omit: omit, to: to, names: map[string]bool{}}
 	err := w.all(ctx, a.Folders)
 	return w.Rewritten, err
 }
@@ -41,8 +42,9 @@ func (a *Archives) Rewrite(ctx context.Context, to string,
 type rewriting struct {
 	Rewritten
 	src   Source
-	skip  func(url string) bool
+	omit  *Omit
 	to    string
+	gone  *archive.Record // the last answer that was left out: its request and resources follow it
 	names map[string]bool // of the files that were written
 }
 
@@ -118,7 +120,7 @@ func (w *rewriting) records(ctx context.Context, path string, in io.ReaderAt,
 		}
 		first = false
 		capture := (r.Type == "response" || r.Type == "revisit") && strings.Contains(r.TargetURI, "://")
-		if w.skip(r.TargetURI) {
+		if w.leaves(&r, capture) {
 			if capture {
 				w.LeftOut++
 			}
@@ -128,7 +130,7 @@ func (w *rewriting) records(ctx context.Context, path string, in io.ReaderAt,
 			w.Captures++
 		}
 		if r.Type == "revisit" {
-			response, err := Completed(ctx, w.src, &r, w.skip)
+			response, err := Completed(ctx, w.src, &r, w.omit)
 			if err != nil {
 				return err
 			}
@@ -146,17 +148,37 @@ func (w *rewriting) records(ctx context.Context, path string, in io.ReaderAt,
 	return err
 }
 
-// Completed returns a revisit of a payload that was stored with a URL which is left out as a
+// leaves reports whether a record is left out: a capture that is, or what belongs to one.
+func (w *rewriting) leaves(r *archive.Record, capture bool) bool {
+	switch {
+	case w.omit.OfURL(r.TargetURI):
+		return true
+	case w.omit.Purposes == 0:
+		return false
+	case !capture:
+		return w.gone != nil && isBeside(r, w.gone)
+	case w.omit.record(r):
+		of := archive.Record{ID: r.ID}
+		w.gone = &of
+		return true
+	}
+	w.gone = nil
+	return false
+}
+
+// Completed returns a revisit of a payload that was stored with a capture which is left out as a
 // response that has the payload itself; nil: it refers to something else.
-func Completed(ctx context.Context, src Source, r *archive.Record,
-	skip func(url string) bool) (*archive.Record, error) {
+func Completed(ctx context.Context, src Source, r *archive.Record, omit *Omit) (*archive.Record, error) {
 	if r.Type != "revisit" || r.Status == http.StatusNotModified || r.RefersToURI == "" ||
-		!skip(r.RefersToURI) {
+		!omit.OfURL(r.RefersToURI) && omit.Purposes == 0 {
 		return nil, nil
 	}
 	original, err := src.Payload(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.TargetURI, err)
+	}
+	if !omit.OfURL(r.RefersToURI) && !omit.quietly().record(original) {
+		return nil, nil
 	}
 	whole := *r
 	whole.Type, whole.Payload = "response", original.Payload

@@ -10,9 +10,9 @@ import (
 	"crawlnode/output/archive"
 )
 
-// WriteWithout writes the lines of an index but those of some URLs. write writes all of them.
+// WriteWithout writes the lines of an index but those that are left out. write writes all of them.
 func WriteWithout(ctx context.Context, out io.Writer,
-	write func(context.Context, io.Writer) error, skip func(url string) bool) error {
+	write func(context.Context, io.Writer) error, omit *Omit) error {
 	var writer sync.WaitGroup
 	defer writer.Wait()
 	r, w := io.Pipe()
@@ -31,7 +31,7 @@ func WriteWithout(ctx context.Context, out io.Writer,
 		if err != nil {
 			return err
 		}
-		if skip(e.URL) {
+		if omit.Capture(e.URL, e.Preferences) {
 			continue
 		}
 		if _, err := kept.Write(line); err != nil {

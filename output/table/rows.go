@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"crawlnode/output/archive"
+	"crawlnode/web/preferences"
 )
 
 // Capture is a row of the table of captures, with the columns of Common Crawl's flat schema.
@@ -49,6 +50,23 @@ type Capture struct {
 	Segment          string    `parquet:"warc_segment,dict"`
 	Crawl            string    `parquet:"crawl,dict"`
 	Subset           string    `parquet:"subset,dict"`
+	Preferences
+}
+
+// Preferences are the columns of what the owner said of the use of a page when it was captured; null:
+// nothing that is known. They hold at the time of the capture.
+type Preferences struct {
+	Search  *bool `parquet:"pref_search"`
+	Archive *bool `parquet:"pref_archive"`
+	AIInput *bool `parquet:"pref_ai_input"`
+	AITrain *bool `parquet:"pref_ai_train"`
+}
+
+// PreferencesOf makes the columns of what was said.
+func PreferencesOf(a preferences.Answers, at time.Time) Preferences {
+	of := a.At(at)
+	return Preferences{of[preferences.Search].Bool(), of[preferences.Archive].Bool(),
+		of[preferences.AIInput].Bool(), of[preferences.AITrain].Bool()}
 }
 
 func (c Capture) size() int {
@@ -74,6 +92,7 @@ type Page struct {
 	File        string    `parquet:"warc_filename,dict"`
 	Offset      int64     `parquet:"warc_record_offset"`
 	Length      int32     `parquet:"warc_record_length"`
+	Preferences
 }
 
 func (p Page) size() int {
@@ -127,7 +146,8 @@ func CaptureOf(e *archive.Entry, crawl string) (Capture, error) {
 	}
 	digest := strings.TrimPrefix(e.Digest, "sha1:")
 	c := Capture{SURTKey: archive.Key(e.URL), URL: e.URL, Time: e.At, Status: int16(e.Status), MIME: OptionalText(mime), Detected: OptionalText(e.MIME), //nolint:gosec // at most 999
-		File: e.Ref.File, Offset: int32(e.Ref.Offset), Length: int32(e.Ref.Length), Segment: segment(e.Ref.File), Crawl: crawl, Subset: "crawldiagnostics"} //nolint:gosec // bounded
+		File: e.Ref.File, Offset: int32(e.Ref.Offset), Length: int32(e.Ref.Length), Segment: segment(e.Ref.File), Crawl: crawl, Subset: "crawldiagnostics", //nolint:gosec // bounded
+		Preferences: PreferencesOf(preferences.ParseAnswers(e.Preferences), e.At)}
 	if digest != "-" {
 		c.Digest = OptionalText(digest)
 	}

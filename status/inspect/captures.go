@@ -61,5 +61,8 @@ func captureOf(e *archive.Entry, node crawl.NodeRef) crawl.CaptureReport {
 	if e.Digest != "-" {
 		c.Digest = &e.Digest
 	}
+	if e.Preferences != "" {
+		c.Preferences = &e.Preferences
+	}
 	return c
 }

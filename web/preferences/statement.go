@@ -38,6 +38,19 @@ func (s Statement) String() string {
 	return levelNames[min(s.Level, numLevels-1)] + ": " + s.Field + ": " + s.Value
 }
 
+// ParseStatement reads what String writes.
+func ParseStatement(text string) (s Statement, ok bool) {
+	level, rest, _ := strings.Cut(text, ": ")
+	s.Field, s.Value, ok = strings.Cut(rest, ": ")
+	for i, name := range levelNames {
+		if name == level {
+			s.Level = Level(i) //nolint:gosec // below numLevels
+			return s, ok
+		}
+	}
+	return Statement{}, false
+}
+
 // The names of header fields, as http.Header has them.
 const (
 	usageField       = "Content-Usage"
