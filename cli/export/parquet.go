@@ -195,11 +195,12 @@ func (v *ParquetVerb) pages(ctx context.Context, env *command.Env, src source) (
 			left.note(e, err)
 			return nil
 		}
-		return out.Write(table.Page{URL: e.URL, Host: d.Host, FetchedAt: e.At, Status: int16(e.Status), Title: table.OptionalText(d.Title), //nolint:gosec // a status
+		row := table.Page{URL: e.URL, Host: d.Host, FetchedAt: e.At, Status: int16(e.Status), Title: table.OptionalText(d.Title), //nolint:gosec // a status
 			Description: table.OptionalText(d.Description), Language: table.OptionalText(d.Language), Charset: table.OptionalText(d.doc.Charset), Canonical: table.OptionalText(d.doc.Canonical),
 			NoIndex: d.noIndex, Links: int32(len(d.doc.Links)), Text: table.OptionalText(d.Text), Bytes: d.bytes, Digest: table.OptionalText(e.Digest), //nolint:gosec // at most htmlparse.MaxLinks
-			File: e.Ref.File, Offset: e.Ref.Offset, Length: int32(min(e.Ref.Length, 1<<31-1)), //nolint:gosec // bounded
-			Preferences: table.PreferencesOf(p.Said(d.doc).Answers, e.At)})
+			File: e.Ref.File, Offset: e.Ref.Offset, Length: int32(min(e.Ref.Length, 1<<31-1))} //nolint:gosec // bounded
+		row.Prefer(p.Said(d.doc).Answers)
+		return out.Write(row)
 	}); err != nil {
 		return sum, err
 	}

@@ -50,23 +50,22 @@ type Capture struct {
 	Segment          string    `parquet:"warc_segment,dict"`
 	Crawl            string    `parquet:"crawl,dict"`
 	Subset           string    `parquet:"subset,dict"`
-	Preferences
+	Search           *bool     `parquet:"pref_search"`
+	Archive          *bool     `parquet:"pref_archive"`
+	AIInput          *bool     `parquet:"pref_ai_input"`
+	AITrain          *bool     `parquet:"pref_ai_train"`
 }
 
-// Preferences are the columns of what the owner said of the use of a page when it was captured; null:
-// nothing that is known. They hold at the time of the capture.
-type Preferences struct {
-	Search  *bool `parquet:"pref_search"`
-	Archive *bool `parquet:"pref_archive"`
-	AIInput *bool `parquet:"pref_ai_input"`
-	AITrain *bool `parquet:"pref_ai_train"`
-}
-
-// PreferencesOf makes the columns of what was said.
-func PreferencesOf(a preferences.Answers, at time.Time) Preferences {
+// prefer fills the columns of what the owner said of the use of a page, as it holds at a time.
+func prefer(a preferences.Answers, at time.Time, search, archive, aiInput, aiTrain **bool) {
 	of := a.At(at)
-	return Preferences{of[preferences.Search].Bool(), of[preferences.Archive].Bool(),
-		of[preferences.AIInput].Bool(), of[preferences.AITrain].Bool()}
+	*search, *archive = of[preferences.Search].Bool(), of[preferences.Archive].Bool()
+	*aiInput, *aiTrain = of[preferences.AIInput].Bool(), of[preferences.AITrain].Bool()
+}
+
+// Prefer fills the columns of what the owner said of the use of the page, as it held when it was captured.
+func (p *Page) Prefer(a preferences.Answers) {
+	prefer(a, p.FetchedAt, &p.Search, &p.Archive, &p.AIInput, &p.AITrain)
 }
 
 func (c Capture) size() int {
@@ -92,7 +91,10 @@ type Page struct {
 	File        string    `parquet:"warc_filename,dict"`
 	Offset      int64     `parquet:"warc_record_offset"`
 	Length      int32     `parquet:"warc_record_length"`
-	Preferences
+	Search      *bool     `parquet:"pref_search"`
+	Archive     *bool     `parquet:"pref_archive"`
+	AIInput     *bool     `parquet:"pref_ai_input"`
+	AITrain     *bool     `parquet:"pref_ai_train"`
 }
 
 func (p Page) size() int {
@@ -146,8 +148,8 @@ func CaptureOf(e *archive.Entry, crawl string) (Capture, error) {
 	}
 	digest := strings.TrimPrefix(e.Digest, "sha1:")
 	c := Capture{SURTKey: archive.Key(e.URL), URL: e.URL, Time: e.At, Status: int16(e.Status), MIME: OptionalText(mime), Detected: OptionalText(e.MIME), //nolint:gosec // at most 999
-		File: e.Ref.File, Offset: int32(e.Ref.Offset), Length: int32(e.Ref.Length), Segment: segment(e.Ref.File), Crawl: crawl, Subset: "crawldiagnostics", //nolint:gosec // bounded
-		Preferences: PreferencesOf(preferences.ParseAnswers(e.Preferences), e.At)}
+		File: e.Ref.File, Offset: int32(e.Ref.Offset), Length: int32(e.Ref.Length), Segment: segment(e.Ref.File), Crawl: crawl, Subset: "crawldiagnostics"} //nolint:gosec // bounded
+	prefer(preferences.ParseAnswers(e.Preferences), e.At, &c.Search, &c.Archive, &c.AIInput, &c.AITrain)
 	if digest != "-" {
 		c.Digest = OptionalText(digest)
 	}
