@@ -41,7 +41,7 @@ type URLReport struct {
 	// Render says whether the page was shown to a browser; null: nobody has decided, as without --render.
 	Render *RenderReport `json:"render"`
 	// Preferences is what the owner said of the use of the page at the newest visit; null: there was none.
-	Preferences *preferences.Report `json:"preferences"`
+	Preferences *preferences.PagePreferences `json:"preferences"`
 	// History are the last visits, the newest first, at most eight. Without revisits (--recrawl) it is the last one alone.
 	History []VisitReport `json:"history"`
 	// NextVisitAt is when the page is visited again, by the present plan; null: it is not planned.

@@ -177,7 +177,7 @@ func (o *Outcome) DepthCut() bool {
 
 // Said is what the owner said of the use of a page at its newest visit, as it holds at now; nil: the page was not
 // visited. A record that cannot be read says nothing.
-func (r *Record) Said(now time.Time) *preferences.Report {
+func (r *Record) Said(now time.Time) *preferences.PagePreferences {
 	if r.Status == 0 {
 		return nil
 	}

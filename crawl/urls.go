@@ -98,5 +98,5 @@ type URLLine struct {
 	// Referrer is the page on which the URL was found first, a list with URLQuery.Referrer only.
 	Referrer *string `json:"referrer"`
 	// Preferences is what the owner said of the use of the page at the newest visit; null: there was none.
-	Preferences *preferences.Report `json:"preferences"`
+	Preferences *preferences.PagePreferences `json:"preferences"`
 }

@@ -136,7 +136,7 @@ func TestPreferencesAreObeyed(t *testing.T) {
 	if !maps.Equal(said, wishes) {
 		t.Errorf("the API says no: %v, want %v", said, wishes)
 	}
-	var one struct{ Preferences preferences.Report }
+	var one struct{ Preferences preferences.PagePreferences }
 	if err := n.decode("/api/v1/urls?url="+web.URL+"/reserved", &one); err != nil ||
 		!slices.Equal(one.Preferences.From, []string{"robots.txt: Content-Signal: search=yes", "tdmrep.json: tdm-reservation: 1"}) {
 		t.Errorf("of /reserved is said %+v, %v", one.Preferences, err)

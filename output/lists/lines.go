@@ -136,7 +136,7 @@ func appendPage(b []byte, c *crawl.Capture, o *crawl.Outcome, depth int, doc *ht
 	return l.end()
 }
 
-// appendPreferences appends what the owner says of the use of a page, as preferences.Report has it.
+// appendPreferences appends what the owner says of the use of a page, as preferences.PagePreferences has it.
 func appendPreferences(b []byte, o *crawl.Outcome) []byte {
 	if o.Preferences == "" { // most pages
 		return append(b, `{"search":null,"archive":null,"ai-input":null,"ai-train":null,"from":[]}`...)

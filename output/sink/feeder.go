@@ -243,7 +243,7 @@ func eventOf(line []byte, obeyed preferences.Purposes) (event endpoint.Event, fe
 	var page struct {
 		URL         string             `json:"url"`
 		FetchedAt   time.Time          `json:"fetched_at"`
-		Preferences preferences.Report `json:"preferences"`
+		Preferences preferences.PagePreferences `json:"preferences"`
 	}
 	e := endpoint.Event{Line: line}
 	if json.Unmarshal(line, &page) == nil {

@@ -16,7 +16,7 @@ type visitsAnswer struct {
 	ChangeSeconds *float64            `json:"change_seconds,omitempty"`
 	Referrer      *string             `json:"referrer,omitempty"`
 	Render        *crawl.RenderReport `json:"render,omitempty"`
-	Preferences   *preferences.Report `json:"preferences,omitempty"`
+	Preferences   *preferences.PagePreferences `json:"preferences,omitempty"`
 }
 
 // visitsOf reads what a record says of visits. Without revisits it has the last fetch alone, and a

@@ -83,8 +83,8 @@ func Decode(text string) (r Record, err error) {
 	return r, nil
 }
 
-// Report is a record as the API, lists and files have it. Null: nobody said anything.
-type Report struct {
+// PagePreferences is a record as the API, lists and files have it. Null: nobody said anything.
+type PagePreferences struct {
 	Search  *bool `json:"search"`
 	Archive *bool `json:"archive"`
 	AIInput *bool `json:"ai-input"`
@@ -94,15 +94,15 @@ type Report struct {
 }
 
 // Report is the record as people and programs read it, as it holds at a time.
-func (r Record) Report(at time.Time) Report {
+func (r Record) Report(at time.Time) PagePreferences {
 	of := r.Answers.At(at)
-	report := Report{Search: of[Search].Bool(), Archive: of[Archive].Bool(),
+	report := PagePreferences{Search: of[Search].Bool(), Archive: of[Archive].Bool(),
 		AIInput: of[AIInput].Bool(), AITrain: of[AITrain].Bool(), From: r.From()}
 	return report
 }
 
 // Refused are those of some purposes to which the report says no.
-func (r *Report) Refused(of Purposes) (no Purposes) {
+func (r *PagePreferences) Refused(of Purposes) (no Purposes) {
 	for p, answer := range [NumPurposes]*bool{r.Search, r.Archive, r.AIInput, r.AITrain} {
 		if answer != nil && !*answer {
 			no |= 1 << p
