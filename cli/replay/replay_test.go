@@ -13,6 +13,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/output/archive"
 	"crawlnode/output/readback"
+	"crawlnode/web/preferences"
 	"crawlnode/web/urlnorm"
 )
 
@@ -154,5 +155,27 @@ func TestExactURLWins(t *testing.T) {
 	}
 	if code, _ := get("http://a.test/none"); code != http.StatusNotFound {
 		t.Errorf("a URL without captures: %d", code)
+	}
+}
+
+// TestReplayLeavesOut: captures whose owner said no to a purpose are not shown, and the others of the URL are.
+func TestReplayLeavesOut(t *testing.T) {
+	t.Parallel()
+	at := func(year int) time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }
+	all := listed{entries: []archive.Entry{
+		{URL: "http://a.test/", At: at(2025), Status: 200}, {URL: "http://a.test/", At: at(2026), Status: 200, Preferences: "ai-train=n"},
+		{URL: "http://a.test/", At: at(2027), Status: 200, Preferences: "search=y, search-until=1"}}}
+	u, err := urlnorm.Parse("http://a.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for purposes, want := range map[preferences.Purposes]int{
+		0: 3, preferences.PurposesOf(preferences.AITrain): 2, preferences.PurposesOf(preferences.Search): 2,
+		preferences.PurposesOf(preferences.AITrain, preferences.Search): 1, preferences.PurposesOf(preferences.Archive): 3,
+	} {
+		list, err := without{all, &readback.Omit{Purposes: purposes, Now: time.Now()}}.captures(t.Context(), u)
+		if err != nil || len(list) != want {
+			t.Errorf("%s: %d captures, %v; want %d", purposes, len(list), err, want)
+		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"crawlnode/output/archive"
 	"crawlnode/output/readback"
 	"crawlnode/output/wacz"
+	"crawlnode/web/urlnorm"
 )
 
 // collectionOf makes a WACZ file of the WARC files in a folder, without an index.
@@ -141,6 +142,10 @@ func TestFrontPageOfMany(t *testing.T) {
 type listed struct {
 	source
 	entries []archive.Entry
+}
+
+func (l listed) captures(context.Context, urlnorm.URL) ([]archive.Entry, error) {
+	return slices.Clone(l.entries), nil
 }
 
 func (l listed) WriteIndex(_ context.Context, out io.Writer) error {

@@ -241,8 +241,8 @@ func (f *Feeder) caughtUp() {
 // eventOf makes the event of a line. A line that cannot be read has no key, and is sent as it is.
 func eventOf(line []byte, obeyed preferences.Purposes) (event endpoint.Event, fetched time.Time, refused bool) {
 	var page struct {
-		URL         string             `json:"url"`
-		FetchedAt   time.Time          `json:"fetched_at"`
+		URL         string                      `json:"url"`
+		FetchedAt   time.Time                   `json:"fetched_at"`
 		Preferences preferences.PagePreferences `json:"preferences"`
 	}
 	e := endpoint.Event{Line: line}
