@@ -153,7 +153,7 @@ var table = []rule{
 	{"api/codes", nil, "a table: what is printed as a code, for whoever explains it"},
 	{"api", []string{
 		"config", "crawl", "metrics", "output/archive", "output/readback", "security/door", "ticks",
-		"web/botauth", "web/urlnorm",
+		"web/botauth", "web/preferences", "web/urlnorm",
 	},
 		"HTTP in front of interfaces that it declares; the definitions of settings make their schema"},
 	{"cli", []string{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/web/preferences"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -121,5 +122,29 @@ func TestHostIsBounded(t *testing.T) {
 	cancel()
 	if _, err := Host(over, r, func(ctx context.Context, _ crawl.URLQuery) (*crawl.URLPage, error) { return nil, ctx.Err() }, noon); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestOwnersWord: what an owner said of the use of a page is told in a line, with the statements below it.
+func TestOwnersWord(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	for _, c := range []struct {
+		said preferences.PagePreferences
+		want string
+	}{
+		{preferences.PagePreferences{From: []string{}}, ""},
+		{preferences.PagePreferences{Search: &yes, AITrain: &no, From: []string{"robots.txt: Content-Signal: search=yes, ai-train=no"}},
+			"its owner says: search yes, ai-train no\n: robots.txt: Content-Signal: search=yes, ai-train=no\n"},
+		{preferences.PagePreferences{From: []string{"header: X-Robots-Tag: noimageai"}},
+			"its owner says: neither yes nor no to a purpose that is known here\n: header: X-Robots-Tag: noimageai\n"},
+	} {
+		got := ""
+		for _, l := range Lines(&crawl.URLReport{Preferences: &c.said}) {
+			got += l.Label + ": " + l.Text + "\n"
+		}
+		if got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
 	}
 }

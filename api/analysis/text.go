@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/web/preferences"
 )
 
 // Line is a line of text with its label, which is empty when it continues the line before.
@@ -32,6 +33,12 @@ func Lines(r *crawl.URLReport) []Line {
 	if r.Referrer != nil {
 		add("found first", "on %s", *r.Referrer)
 	}
+	if r.Preferences != nil && len(r.Preferences.From) > 0 {
+		add("its owner says", "%s", preferencesText(r.Preferences))
+		for _, from := range r.Preferences.From {
+			add("", "%s", from)
+		}
+	}
 	if r.Render != nil {
 		add("rendering", "%s", renderText(r.Render))
 	}
@@ -39,6 +46,24 @@ func Lines(r *crawl.URLReport) []Line {
 		add("links", "%s", text)
 	}
 	return lines
+}
+
+// preferencesText is what an owner says of the use of a page, in one line.
+func preferencesText(p *preferences.PagePreferences) string {
+	var said []string
+	for i, answer := range [...]*bool{p.Search, p.Archive, p.AIInput, p.AITrain} {
+		switch {
+		case answer == nil:
+		case *answer:
+			said = append(said, preferences.Names[i]+" yes")
+		default:
+			said = append(said, preferences.Names[i]+" no")
+		}
+	}
+	if len(said) == 0 {
+		return "neither yes nor no to a purpose that is known here"
+	}
+	return strings.Join(said, ", ")
 }
 
 // renderText says in one line what a browser had to do with a page.

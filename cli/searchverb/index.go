@@ -19,13 +19,15 @@ import (
 	"crawlnode/search"
 	"crawlnode/search/index"
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/preferences"
 	"crawlnode/web/urlnorm"
 )
 
 // IndexVerb makes an index of archives that any crawler has written.
 type IndexVerb struct {
-	DataDir string   `name:"data-dir" group:"output" default:"crawlnode-index" placeholder:"DIR" help:"Folder of the index; one that is there is extended."`
-	Files   []string `arg:"" name:"warc" help:"WARC files, .warc, .warc.gz or .warc.zst."`
+	DataDir     string   `name:"data-dir" group:"output" default:"crawlnode-index" placeholder:"DIR" help:"Folder of the index; one that is there is extended."`
+	Preferences string   `group:"output" enum:"mark,obey" default:"mark" placeholder:"mark|obey" help:"obey: also leave out the pages whose owner said no to search otherwise than by noindex."`
+	Files       []string `arg:"" name:"warc" help:"WARC files, .warc, .warc.gz or .warc.zst."`
 }
 
 // Help gives the examples of the verb.
@@ -66,6 +68,9 @@ func (v *IndexVerb) Run(ctx context.Context, env *command.Env) int {
 		return env.Fail(command.ExitStorage, "%v", err)
 	}
 	b := &builder{x: x, ctx: ctx, gone: map[string]time.Time{}}
+	if v.Preferences == crawl.PreferencesObey {
+		b.obeyed = preferences.PurposesOf(preferences.Search)
+	}
 	files := readback.NewScanner(ctx, readback.MaxContent)
 	defer func() { _ = files.Close() }() // it is in the system's folder of temporary files
 	code := command.ExitOK
@@ -106,6 +111,7 @@ type builder struct {
 	bytes            int
 	gone             map[string]time.Time // pages that newer captures take out of the index
 	pages, documents int64
+	obeyed           preferences.Purposes // what owners are obeyed about
 }
 
 func (b *builder) flush() error {
@@ -129,7 +135,7 @@ func (b *builder) add(p *readback.Page) error {
 	if fetched.IsZero() {
 		fetched = time.Unix(0, 0)
 	}
-	d, ok := documentOf(p, u)
+	d, ok := b.documentOf(p, u)
 	if d.FetchedAt = fetched; !ok {
 		if fetched.After(b.gone[u.String()]) {
 			b.gone[u.String()] = fetched
@@ -162,12 +168,15 @@ func passing(status int) bool {
 
 // documentOf reads a page. What is no page, of which nothing can be read, or what asks to be left
 // out, has no document.
-func documentOf(p *readback.Page, u urlnorm.URL) (d index.Document, ok bool) {
+func (b *builder) documentOf(p *readback.Page, u urlnorm.URL) (d index.Document, ok bool) {
 	if !p.Delivered() || !p.IsHTML() {
 		return d, false
 	}
 	document, err := p.Document(htmlparse.Options{})
 	if err != nil || p.NoIndex(document) {
+		return d, false
+	}
+	if b.obeyed != 0 && p.Said(document).Answers.Refused(b.obeyed, time.Now()) != 0 {
 		return d, false
 	}
 	t, err := p.Main()
