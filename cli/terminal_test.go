@@ -192,6 +192,19 @@ func TestSummaryOfWalls(t *testing.T) {
 	}
 }
 
+// TestSummaryOfOwners: who reads the result of a crawl learns what owners have refused.
+func TestSummaryOfOwners(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	w := &crawlWatch{env: &Env{Stdout: &out}, started: time.Now(), info: node.Info{ID: "n"},
+		last: &crawl.Status{Preferences: crawl.PreferencesStatus{LeftOutTotal: crawl.PurposeCounts{Search: 1, AITrain: 3}}}}
+	w.summary(command.ExitOK, "")
+	const want = "left out: 4 (search 1, ai-train 3): owners said no"
+	if !strings.Contains(out.String(), want) {
+		t.Errorf("%s\nwant %s", &out, want)
+	}
+}
+
 // TestSpeedOfARerun: the pages of earlier runs are no speed of this one.
 func TestSpeedOfARerun(t *testing.T) {
 	t.Parallel()

@@ -269,6 +269,11 @@ func (w *crawlWatch) summary(code int, reason string) {
 		say("blocked", "%s answers were bot walls: crawlnode explain hosts_block_us says what to do",
 			amounts(n, kinds))
 	}
+	out := st.Preferences.LeftOutTotal
+	if n := out.Search + out.Archive + out.AIInput + out.AITrain; n > 0 {
+		say("left out", "%s: owners said no, so exports, sinks, replay or the index pass these pages over (--preferences obey)",
+			amounts(n, []amount{{"search", out.Search}, {"archive", out.Archive}, {"ai-input", out.AIInput}, {"ai-train", out.AITrain}}))
+	}
 	for i := range st.Fetch.Traps {
 		t := &st.Fetch.Traps[i]
 		say("trap", "%s of %s say hardly anything new; to leave them out: --exclude %s",

@@ -272,6 +272,9 @@ const (
 // says of purposes; a statement that says what holds without it, or that was made already, goes;
 // when there is no more room, only those are kept that change the answers.
 func keep(list []Statement, agent string) []Statement {
+	if len(list) == 0 { // most pages
+		return nil
+	}
 	kept := make([]Statement, 0, min(len(list), MaxStatements))
 	bytes := 0
 	seen := map[Statement]bool{}
