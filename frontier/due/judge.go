@@ -26,9 +26,8 @@ type Planner interface {
 	Claimed(k *Page, changed time.Time) (Plan, bool)
 	// Conditional reports whether the page's next visit may send validators.
 	Conditional(k *Page) bool
-	// Revisited is called after the commit, by the writer, for each answered visit of a page that was
-	// due, as due.CountRevisit counts them; changed reports whether it found a change.
-	Revisited(changed bool)
+	// Revisited is called after the commit, by the writer, for each visit of a page that was due.
+	Revisited(r Revisit)
 	// Replanned is called after the commit, by the writer, with what a page counted for before and
 	// counts for now; nil: it did not count, or does not. A page in a queue does not count. at is
 	// when its time comes, in this process; zero: it is queued or forgotten.
@@ -77,4 +76,13 @@ type Plan struct {
 	Before, Estimate Estimate
 	Site             string
 	Verdict          visits.Verdict
+	// Copy is what the page's copy was before the visit.
+	Copy visits.Copy
+}
+
+// Revisit is what a visit of a page that was due has brought.
+type Revisit struct {
+	Answered bool // CountRevisit counts it
+	Changed  bool // it found a change; a page that is gone is one, once
+	Copy     visits.Copy
 }

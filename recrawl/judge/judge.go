@@ -19,6 +19,9 @@ type Terms struct {
 	Rules visits.Rules
 	// Price is of a visit. Until it is known it is 0, and pages are planned at the usual interval.
 	Price float64
+	// Plain is the cluster's price, for which freshness is expected. Price is higher on a node whose
+	// pages want more than it can fetch.
+	Plain float64
 	// Usual is the mean interval between two visits of a page; 0: not known, no page is looked at before its visit.
 	Usual time.Duration
 	// Pools are of all pages of the cluster, by kind.
@@ -32,8 +35,8 @@ type Terms struct {
 // Replanned is told what a page counted for before and counts for now, as in frontier.Planner.
 type Replanned func(p crawl.Partition, before, after *frontier.Estimate, at time.Time)
 
-// Revisited is told whether a visit of a page that was due found a change, as in frontier.Planner.
-type Revisited func(changed bool)
+// Revisited is told of each visit of a page that was due, as in frontier.Planner.
+type Revisited func(frontier.Revisit)
 
 // Judge is the frontier's judge. Its methods are called by the frontier's writer.
 type Judge struct {
@@ -56,10 +59,10 @@ func New(terms func() *Terms, replanned Replanned, excluded func(*crawl.Item) bo
 // Tell makes revisited hear of each revisit. It is called before the judge is used, and may not block.
 func (j *Judge) Tell(revisited Revisited) { j.revisited = revisited }
 
-// Revisited passes on whether a revisit found a change.
-func (j *Judge) Revisited(changed bool) {
+// Revisited passes on what a revisit has brought.
+func (j *Judge) Revisited(r frontier.Revisit) {
 	if j.revisited != nil {
-		j.revisited(changed)
+		j.revisited(r)
 	}
 }
 
@@ -155,6 +158,10 @@ func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 		v.Text = r.Text // it was not read
 	}
 	verdict := r.Judge(k.Record.Digest, &v, m.rules.Compare)
+	var copied visits.Copy
+	if known {
+		copied = m.old.Copied(&v, m.terms.Plain, &m.rules, visits.Hides(m.site.Validators))
+	}
 	if !known {
 		r = r.First(&v, &m.rules, m.by(r.Kind, o.MaxAge))
 	} else {
@@ -163,7 +170,7 @@ func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 		r, verdict = r.Visited(k.Record.Digest, &v, &m.rules, m.by(r.Kind, o.MaxAge))
 	}
 	p := m.plan(&r, 0, o.Took)
-	p.Visited, p.Verdict = true, verdict
+	p.Visited, p.Verdict, p.Copy = true, verdict, copied
 	if r.Forgotten(&m.rules) {
 		p.Forget = fmt.Sprintf("the page is gone: %d visits were answered 404 or 410 (which counts %d times), so it is not tried again", len(gone(r.Past)), visits.RemovedCounts)
 	}

@@ -53,6 +53,7 @@ type crawler struct {
 	mu    sync.Mutex
 	sums  map[frontier.Estimate]int
 	pages int
+	told  []frontier.Revisit
 }
 
 func start(t *testing.T, terms *Terms) *crawler {
@@ -69,6 +70,11 @@ func start(t *testing.T, terms *Terms) *crawler {
 			c.pages++
 		}
 	}, func(it *crawl.Item) bool { return c.excluded[it.URL.String()] })
+	j.Tell(func(r frontier.Revisit) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.told = append(c.told, r)
+	})
 	c.front = frontiertest.WithPlanner(t, j, 1, 0)
 	return c
 }
@@ -191,6 +197,64 @@ func TestUnchangedKeepsText(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestToldOfRevisits: the end of each visit of a page that was due is told: whether it was answered, whether it found a
+// change, and for how long the copy was fresh before, which is less than planned when the visit is late. Other visits are
+// not told.
+func TestToldOfRevisits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		terms := week()
+		terms.Plain, terms.Usual, terms.Rules.ForgetAfter = terms.Price, 0, 0
+		c := start(t, terms)
+		c.add(1, false)
+		c.visit(content(1)) // the first visit
+		c.add(1, true)
+		c.visit(content(1)) // a person wants it
+		if len(c.told) != 0 {
+			t.Errorf("%+v", c.told)
+		}
+		for i, v := range []struct {
+			outcome           crawl.Outcome
+			late              time.Duration
+			answered, changed bool
+		}{
+			{crawl.Outcome{Kind: crawl.Fetched, Status: 304}, 0, true, false},
+			{content(2), 30 * day, true, true},
+			{content(2), 0, true, false},
+			{crawl.Outcome{Kind: crawl.URLFailed}, 0, false, false},
+			{crawl.Outcome{Kind: crawl.Fetched, Status: 404}, 0, true, true},
+			{crawl.Outcome{Kind: crawl.Fetched, Status: 404}, 0, true, false},
+			{content(2), 0, true, true}, // it is back
+		} {
+			c.move()
+			time.Sleep(v.late)
+			c.visit(v.outcome)
+			c.mu.Lock()
+			if len(c.told) != i+1 {
+				t.Fatalf("visit %d: %d were told", i, len(c.told))
+			}
+			got := c.told[i]
+			c.mu.Unlock()
+			if got.Answered != v.answered || got.Changed != v.changed {
+				t.Errorf("visit %d: %+v", i, got)
+			}
+			kept := got.Copy.Fresh / got.Copy.Planned
+			switch gone := i >= 5; { // when the visit before found no page, there is no copy
+			case gone:
+				if got.Copy != (recrawl.Copy{}) {
+					t.Errorf("visit %d: %+v", i, got.Copy)
+				}
+			case v.late > 0:
+				if !(kept < 0.9 && kept > 0) {
+					t.Errorf("visit %d: %v late, %+v", i, v.late, got.Copy)
+				}
+			case i == 4: // the visit before failed
+			case !(kept > 0.98 && kept < 1.02):
+				t.Errorf("visit %d: %+v", i, got.Copy)
+			}
+		}
+	})
 }
 
 // TestLife: a page that never changes is visited at growing intervals, one that always changes
