@@ -33,6 +33,10 @@ type simWeb struct {
 	// refused is the share of capacity that the node believes to have and has not.
 	refused  float64
 	settings crawl.Settings
+	// sitemap is what a host's sitemap says when a page has changed, which it is asked for each reads;
+	// nil: there is none.
+	sitemap func(p *simPage, now float64) (changed float64)
+	reads   time.Duration
 }
 
 // simPage is a page, and what a frontier keeps of it.
@@ -45,8 +49,22 @@ type simPage struct {
 	at       float64 // when it is due, or its visit begins
 	visit    bool    // it is visited then; else planned anew
 	last     float64 // start of the newest visit
-	version  uint64
 	estimate frontier.Estimate
+
+	version uint64
+	next    float64 // when it changes next
+	changed float64 // when it has last changed
+	stale   float64 // when its copy became stale; infinite: it is fresh
+}
+
+// follow brings a page up to a time.
+func (p *simPage) follow(now float64, r *rand.Rand) {
+	for p.next <= now {
+		p.changed = p.next
+		p.stale = min(p.stale, p.next)
+		p.version++
+		p.next += r.ExpFloat64() / p.rate
+	}
 }
 
 // simHost is what a frontier keeps of a host.
@@ -123,7 +141,10 @@ func crawlOf(t *testing.T, w *simWeb, seed uint64) *simCrawl {
 		}
 	}
 	for i, rate := range w.rates {
-		p := &simPage{rate: rate, host: i / w.per, queued: true, visit: true}
+		p := &simPage{rate: rate, host: i / w.per, queued: true, visit: true, changed: -1, next: math.Inf(1)}
+		if rate > 0 {
+			p.next = c.rnd.ExpFloat64() / rate
+		}
 		p.at = c.slot(p)
 		c.pages = append(c.pages, p)
 	}
@@ -147,7 +168,17 @@ func (c *simCrawl) slot(p *simPage) float64 {
 func (c *simCrawl) run(until time.Duration, prices int) {
 	end := until.Seconds()
 	pause := (end - c.now) / float64(prices)
+	read := math.Inf(1)
+	if c.web.sitemap != nil {
+		read = c.now
+	}
 	for next := c.now; ; {
+		if at := c.order[0].at; read <= min(at, next, end) {
+			c.now = read
+			c.readSitemaps()
+			read += c.web.reads.Seconds()
+			continue
+		}
 		if at := c.order[0].at; min(at, next) >= end {
 			break
 		} else if at < next {
@@ -161,6 +192,21 @@ func (c *simCrawl) run(until time.Duration, prices int) {
 		next += pause
 	}
 	c.now = end
+}
+
+// readSitemaps tells the judge what the sitemaps of all hosts say of pages that wait for their time.
+func (c *simCrawl) readSitemaps() {
+	for _, p := range c.pages {
+		p.follow(c.now, c.rnd)
+		if p.queued {
+			continue
+		}
+		before := p.estimate
+		if plan, ok := c.j.Claimed(c.page(p), start.Add(simSeconds(c.web.sitemap(p, c.now)))); ok {
+			c.carryOut(p, &plan, &before)
+		}
+	}
+	heap.Init(c)
 }
 
 // measure forgets what was counted, and counts from now on.
@@ -218,13 +264,11 @@ func (c *simCrawl) step(p *simPage) {
 // visit does what the frontier's writer does at the end of a visit.
 func (c *simCrawl) visit(p *simPage) {
 	revisit := p.counted
+	p.follow(c.now, c.rnd)
 	c.count(p)
 	page := c.page(p)
 	if !revisit {
 		page.Elapsed = 0
-	}
-	if changed := c.rnd.Float64() < -math.Expm1(-p.rate*(c.now-p.last)); changed && revisit {
-		p.version++
 	}
 	o := crawl.Outcome{Kind: crawl.Fetched, Status: 200}
 	binary.BigEndian.PutUint64(o.Digest[:], p.version+1)
@@ -238,7 +282,8 @@ func (c *simCrawl) visit(p *simPage) {
 			c.useful++
 		}
 	}
-	p.rec.State, p.rec.Status, p.rec.Digest, p.rec.VisitedAt = crawl.Done, 200, o.Digest, start
+	p.rec.State, p.rec.Status, p.rec.Digest, p.rec.VisitedAt, p.rec.FetchedAt = crawl.Done, 200, o.Digest, start, c.time()
+	p.stale = math.Inf(1)
 	p.last, p.queued, p.counted = c.now, false, true
 	c.carryOut(p, &plan, nil)
 }
@@ -259,6 +304,10 @@ func (c *simCrawl) count(p *simPage) {
 	}
 	if p.rate == 0 {
 		c.fresh[0] += to - from
+		return
+	}
+	if c.web.sitemap != nil { // visits depend on what the page does
+		c.fresh[1] += max(min(p.stale, to)-from, 0)
 		return
 	}
 	c.fresh[1] += math.Exp(-p.rate*(from-p.last)) * -math.Expm1(-p.rate*(to-from)) / p.rate
@@ -385,6 +434,70 @@ func TestExpectedWhereHostsAreSlow(t *testing.T) {
 			}
 			if got.planned < got.fresh+c.off {
 				t.Errorf("%.4f is planned, %.4f of the pages are fresh: this web says nothing", got.planned, got.fresh)
+			}
+		})
+	}
+}
+
+// TestSitemaps checks what the dates in sitemaps do, beside the same web without: pages of a site whose
+// dates are right are visited less often, find more, and are as fresh. Dates that never move, or move each day,
+// change nothing. A site that tells the truth until it is believed, and then never moves a date, hides changes only until it is
+// found out.
+func TestSitemaps(t *testing.T) {
+	t.Parallel()
+	const day, turn = 24 * time.Hour, 40
+	honest := func(p *simPage, _ float64) float64 { return p.changed }
+	of := func(sitemap func(*simPage, float64) float64) *simCrawl {
+		r := rand.New(rand.NewPCG(2, 9))
+		w := &simWeb{per: 20, capacity: 1, settings: simSettings(0.1), sitemap: sitemap, reads: 6 * time.Hour}
+		for range 200 {
+			w.rates = append(w.rates, r.ExpFloat64()/(3*86400))
+		}
+		c := crawlOf(t, w, 5)
+		c.run(turn*day, 40)
+		c.measure()
+		return c
+	}
+	between := func(c *simCrawl, from, to time.Duration) simResult {
+		if from > 0 {
+			c.run((turn+from)*day, 10)
+			c.measure()
+		}
+		c.run((turn+to)*day, 10)
+		return c.result()
+	}
+	liar := func(p *simPage, now float64) float64 {
+		if now < turn*day.Seconds() {
+			return p.changed
+		}
+		return -1
+	}
+	without := between(of(nil), 0, 40)
+	t.Logf("without %+v", without)
+	for name, c := range map[string]struct {
+		sitemap  func(p *simPage, now float64) float64
+		from, to time.Duration // days after it is believed
+		visits   [2]float64    // for each visit without a sitemap
+		fresh    float64       // more than without, at least
+	}{
+		"right dates":           {honest, 0, 40, [2]float64{0.5, 0.8}, 0.02},
+		"dates that never move": {func(*simPage, float64) float64 { return -1 }, 0, 40, [2]float64{0.97, 1.03}, -0.01},
+		"dates of the present":  {func(_ *simPage, now float64) float64 { return now }, 0, 40, [2]float64{0.97, 1.03}, -0.01},
+		"a liar is believed":    {liar, 0, 10, [2]float64{0.5, 0.9}, -0.06},
+		"a liar is found out":   {liar, 20, 40, [2]float64{0.95, 1.05}, -0.01},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := between(of(c.sitemap), c.from, c.to)
+			t.Logf("%+v", got)
+			if q := got.visits / without.visits; q < c.visits[0] || q > c.visits[1] {
+				t.Errorf("%.2f visits for each without a sitemap, want %v", q, c.visits)
+			}
+			if got.fresh < without.fresh+c.fresh {
+				t.Errorf("%.4f of the pages are fresh, %.4f without a sitemap", got.fresh, without.fresh)
+			}
+			if got.expected > got.fresh+0.02-min(c.fresh, 0) {
+				t.Errorf("%.4f is expected, %.4f of the pages are fresh", got.expected, got.fresh)
 			}
 		})
 	}

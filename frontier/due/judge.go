@@ -22,7 +22,8 @@ type Planner interface {
 	// Planned plans a page anew without a visit, or for the first time one that was done before
 	// pages were visited again.
 	Planned(k *Page) Plan
-	// Claimed plans a page anew whose site says that it has changed at a time; false: nothing changes.
+	// Claimed plans a page anew whose site says that it has last changed at a time, before or since the
+	// newest visit; false: nothing changes.
 	Claimed(k *Page, changed time.Time) (Plan, bool)
 	// Conditional reports whether the page's next visit may send validators.
 	Conditional(k *Page) bool

@@ -42,14 +42,14 @@ func TestCopied(t *testing.T) {
 		{"no price", Record{Weight: 1}, Visit{Elapsed: 4 * hour}, false, 0, Copy{}},
 	} {
 		c.page.Belief = belief
-		got := c.page.Copied(&c.visit, c.price, &week, c.hides)
+		got := c.page.Copied(&c.visit, c.price, &week, &Surroundings{Hides: c.hides})
 		if math.Abs(got.Fresh-c.want.Fresh) > 1 || math.Abs(got.Planned-c.want.Planned) > 1 {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
 	fixed := week
 	fixed.Mode = Fixed
-	if got := (&Record{Belief: belief, Weight: 1}).Copied(&Visit{Elapsed: hour}, price, &fixed, false); got != (Copy{}) {
+	if got := (&Record{Belief: belief, Weight: 1}).Copied(&Visit{Elapsed: hour}, price, &fixed, &Surroundings{}); got != (Copy{}) {
 		t.Errorf("with fixed intervals %+v", got)
 	}
 }
