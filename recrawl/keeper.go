@@ -383,7 +383,7 @@ func (k *Keeper) publish(s *crawl.Settings) bool {
 		times += queued / all.pages
 	}
 	_, fetchers := k.o.Fetchers()
-	c := all.demand.Curve(rulesOf(s).Bounds, k.measured.capacity(fetchers, s.RecrawlShare))
+	c := all.demand.Curve(rulesOf(s).Bounds, k.terms.Load().Ease, k.measured.capacity(fetchers, s.RecrawlShare))
 	if times > 1 {
 		c, all.pages = scaled(c, times), times*all.pages
 	}

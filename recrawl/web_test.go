@@ -1,3 +1,5 @@
+//race:marked
+
 package recrawl
 
 import (
