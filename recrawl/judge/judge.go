@@ -161,7 +161,7 @@ func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 	verdict := r.Judge(k.Record.Digest, &v, m.rules.Compare)
 	var copied visits.Copy
 	if known {
-		copied = m.old.Copied(&v, m.terms.Plain, &m.rules, m.by(r.Kind, 0))
+		copied = m.old.Copied(&v, m.terms.Plain, &m.rules, &visits.Surroundings{Sitemap: m.site.Sitemap, Hides: visits.Hides(m.site.Validators)})
 	}
 	if !known {
 		r = r.First(&v, &m.rules, m.by(r.Kind, o.MaxAge))

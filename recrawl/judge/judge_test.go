@@ -987,7 +987,9 @@ func FuzzJudge(f *testing.F) {
 }
 
 func BenchmarkVisited(b *testing.B) {
-	j := New(week, nil, nil)
+	terms := week()
+	terms.Plain = terms.Price
+	j := New(func() *Terms { return terms }, nil, nil)
 	o := content(1)
 	rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Queued}
 	page := frontier.Page{Record: &rec}
