@@ -104,6 +104,7 @@ type simCrawl struct {
 	from     float64 // what follows is of the time since
 	revisits int
 	useful   int
+	still    int        // revisits of pages that never change
 	fresh    [2]float64 // page seconds, of pages that never change and of others
 	expected float64    // sum of what was expected at each price
 	planned  float64    // the same, before what was kept of it
@@ -216,7 +217,7 @@ func (c *simCrawl) measure() {
 	for _, p := range c.pages {
 		c.count(p)
 	}
-	c.from, c.revisits, c.useful, c.fresh = c.now, 0, 0, [2]float64{}
+	c.from, c.revisits, c.useful, c.still, c.fresh = c.now, 0, 0, 0, [2]float64{}
 	c.expected, c.planned, c.prices = 0, 0, 0
 }
 
@@ -280,6 +281,9 @@ func (c *simCrawl) visit(p *simPage) {
 		useful := plan.Verdict == visits.Changed
 		c.j.Revisited(frontier.Revisit{Answered: true, Changed: useful, Copy: plan.Copy})
 		c.revisits++
+		if p.rate == 0 {
+			c.still++
+		}
 		if useful {
 			c.useful++
 		}
@@ -319,6 +323,7 @@ func (c *simCrawl) count(p *simPage) {
 type simResult struct {
 	visits   float64 // a second
 	useful   float64 // share of the visits that found a change
+	still    float64 // share of the visits of pages that never change
 	fresh    float64 // of all pages
 	changing float64 // of those that change
 	expected float64
@@ -336,6 +341,7 @@ func (c *simCrawl) result() (r simResult) {
 		}
 	}
 	r.visits = float64(c.revisits) / span
+	r.still = float64(c.still) / max(float64(c.revisits), 1)
 	r.useful = float64(c.useful) / max(float64(c.revisits), 1)
 	r.fresh = (c.fresh[0] + c.fresh[1]) / span / float64(len(c.pages))
 	r.changing = c.fresh[1] / span / max(changing, 1)

@@ -97,7 +97,7 @@ func (w *simWeb) gain(t *testing.T, intervals int) (gain float64, got simResult)
 }
 
 // TestWorthWhereVisitsAreScarce checks that --recrawl-worth costs no freshness where pages with a reason alone want more
-// visits than there are: it would save none there. Without policy.Curve.Ease the gain is 0.68 in place of 0.84 at
+// visits than there are: it saves none there. Without policy.Curve.Ease the gain is 0.68 in place of 0.84 at
 // three visits a change.
 func TestWorthWhereVisitsAreScarce(t *testing.T) {
 	t.Parallel()
@@ -108,6 +108,28 @@ func TestWorthWhereVisitsAreScarce(t *testing.T) {
 		if with < without-0.02 {
 			t.Errorf("%v visits a change: the gain is %.3f, %.3f where nothing is asked", perChange, with, without)
 		}
+	}
+}
+
+// TestStillPagesWhereVisitsAreScarce checks that pages that never change get few visits also where only a part of
+// --recrawl-worth acts, because others want more visits than there are. Without any of it they have 0.11 of the visits.
+func TestStillPagesWhereVisitsAreScarce(t *testing.T) {
+	t.Parallel()
+	w := scarceWeb(600, 1, 0.1)
+	for i := range w.rates {
+		if i/w.per%2 == 0 {
+			w.rates[i] = 0
+		}
+	}
+	c := crawlOf(t, w, 6)
+	mean := time.Duration(float64(len(w.rates)) / w.capacity * float64(time.Second))
+	c.run(20*mean, 100)
+	c.measure()
+	c.run(30*mean, 50)
+	got := c.result()
+	t.Logf("ease %v, %+v", c.k.Terms().Ease, got)
+	if got.still > 0.08 {
+		t.Errorf("%.3f of the visits are of the half of the pages that never changes", got.still)
 	}
 }
 

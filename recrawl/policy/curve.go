@@ -40,14 +40,18 @@ func (d *Demand) Curve(b Bounds, ease, capacity float64) Curve {
 	return c
 }
 
-// Ease is the share of Bounds.Worth that acts, 0 to 1. When the pages that have a reason alone want twice as many
+// leastEase is the share of Bounds.Worth that always acts: so much costs no freshness, and pages that never change get few
+// visits by it also where others want more than there are.
+const leastEase = 0.3
+
+// Ease is the share of Bounds.Worth that acts, leastEase to 1. When the pages that have a reason alone want twice as many
 // visits as there are, Worth would save none, and only move visits from pages that change slowly to those that change
-// too fast: then the price decides alone. When they want no more than there are, all of it acts.
+// too fast: there most is left to the price. When they want no more than there are, all of it acts.
 func (c *Curve) Ease() float64 {
 	if !(c.Visits[0] > 0) {
 		return 1
 	}
-	return min(max(2*c.Capacity/c.Visits[0]-1, 0), 1)
+	return min(max(2*c.Capacity/c.Visits[0]-1, leastEase), 1)
 }
 
 // Plus adds another node's curve.

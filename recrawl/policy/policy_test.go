@@ -380,7 +380,7 @@ func TestWorth(t *testing.T) {
 }
 
 // TestWorthEases checks that the probability that a visit needs acts where there are visits for all pages that have a reason,
-// and not where those alone want twice as many as there are.
+// and only a part of it where those alone want twice as many as there are.
 func TestWorthEases(t *testing.T) {
 	var d Demand
 	pages := []estimate.Gamma{estimate.Known(1.0 / 3600), estimate.Known(1.0 / 86400), estimate.Known(1.0 / 864000)}
@@ -392,10 +392,8 @@ func TestWorthEases(t *testing.T) {
 	for _, g := range pages {
 		reason += 1 / b.Least(g)
 	}
-	none := b
-	none.Worth = 0
 	for _, c := range []struct{ capacity, ease float64 }{
-		{2 * reason, 1}, {reason, 1}, {0.75 * reason, 0.5}, {0.5 * reason, 0}, {0.01 * reason, 0},
+		{2 * reason, 1}, {reason, 1}, {0.75 * reason, 0.5}, {0.5 * reason, leastEase}, {0.01 * reason, leastEase},
 	} {
 		first := d.Curve(b, 0, c.capacity)
 		if got := first.Ease(); math.Abs(got-c.ease) > 0.1 {
@@ -405,10 +403,12 @@ func TestWorthEases(t *testing.T) {
 		if again.Ease() != first.Ease() {
 			t.Errorf("ease %v makes %v of itself", first.Ease(), again.Ease())
 		}
-		plain := d.Curve(none, 1, c.capacity)
+		part := b
+		part.Worth *= leastEase
+		plain := d.Curve(part, 1, c.capacity)
 		switch {
-		case c.ease == 0 && again.Price() != plain.Price():
-			t.Errorf("scarce: the price is %v, %v without a reason", again.Price(), plain.Price())
+		case c.ease == leastEase && again.Price() != plain.Price():
+			t.Errorf("scarce: the price is %v, %v with that part", again.Price(), plain.Price())
 		case c.ease == 1 && (again.Price() != math.Exp2(leastPrice) || again.Visits[0] > c.capacity*1.05):
 			t.Errorf("not scarce: the price is %v, and %v of %v visits are wanted", again.Price(), again.Visits[0], c.capacity)
 		}
