@@ -114,8 +114,14 @@ type RevisitBlock struct {
 	// Recent are the newest revisits of this node, at most 10,000; Useful of them found a change.
 	Recent int64 `json:"recent,omitempty"`
 	Useful int64 `json:"useful,omitempty"`
-	// Expected is FreshnessStatus.Expected as this node computes it, of the whole cluster.
+	// Expected is the freshness of the whole cluster's pages as this node computes it, if all are
+	// visited as the price asks.
 	Expected *float64 `json:"expected,omitempty"`
+	// FreshPlanned is the weight of this node's own pages that are fresh in that case, FreshKept what
+	// of it is left by when its newest revisits really were. Both are 0 when that is not known, and
+	// of a node of an older version.
+	FreshPlanned float64 `json:"fresh_planned,omitempty"`
+	FreshKept    float64 `json:"fresh_kept,omitempty"`
 }
 
 // Seed is a URL that a person submits.

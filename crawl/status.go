@@ -544,7 +544,7 @@ type FreshnessStatus struct {
 	// the first one since the nodes were started.
 	Useful *float64 `json:"useful"`
 	// Expected is the share of the known pages, weighted by importance, whose copy is as the page is now, as the
-	// model believes; 0 to 1. Null until there is a model.
+	// model believes by when pages were really visited; 0 to 1. Null until there is a model.
 	Expected *float64 `json:"expected"`
 }
 

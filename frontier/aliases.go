@@ -46,6 +46,8 @@ type (
 	Page = due.Page
 	// Plan is what a Planner decides.
 	Plan = due.Plan
+	// Revisit is what a Planner is told of a visit of a page that was due.
+	Revisit = due.Revisit
 	// Estimate is what the sums of pages count a planned page with.
 	Estimate = due.Estimate
 	// Wake is a host with queued URLs.

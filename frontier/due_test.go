@@ -95,7 +95,7 @@ func (j *testJudge) Claimed(k *Page, changed time.Time) (Plan, bool) {
 
 func (j *testJudge) Conditional(*Page) bool { return j.conditional }
 
-func (j *testJudge) Revisited(bool) {}
+func (j *testJudge) Revisited(Revisit) {}
 
 func (j *testJudge) Replanned(_ crawl.Partition, before, after *Estimate, at time.Time) {
 	j.mu.Lock()

@@ -41,10 +41,14 @@ func (pg part) planVisit(host crawl.Host, fp layout.Fingerprint, old, rec *crawl
 	plan := j.Visited(&page, o)
 	// The wait begins with the end of the visit, so that its server sees no two visits nearer than that.
 	plan.Wait += min(max(o.Took, 0), maxAgo)
-	if it.Revisit && o.Status != 0 && it.Via != crawl.ViaSitemapFile {
-		due.CountRevisit(&pg.State.Counters, o.Status, plan.Verdict)
-		useful := plan.Verdict == visits.Changed || plan.Verdict == visits.Gone && visits.AnswerOf(old.Status) == visits.Content
-		pg.Group.Then(func() { j.Revisited(useful) })
+	if it.Revisit {
+		told := Revisit{Copy: plan.Copy}
+		if o.Status != 0 && it.Via != crawl.ViaSitemapFile {
+			due.CountRevisit(&pg.State.Counters, o.Status, plan.Verdict)
+			told.Answered = true
+			told.Changed = plan.Verdict == visits.Changed || plan.Verdict == visits.Gone && visits.AnswerOf(old.Status) == visits.Content
+		}
+		pg.Group.Then(func() { j.Revisited(told) })
 	}
 	failed := rec.State != crawl.Done || plan.Verdict == visits.Unknown && visits.AnswerOf(old.Status) != visits.Failed
 	if counted && failed {

@@ -140,6 +140,7 @@ func (b *freshBubble) config(c *freshCase, name string, addr netip.Addr) config.
 	f.Delay = time.Millisecond
 	f.DNS, f.AllowNet = []string{"127.0.0.1:53"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	f.Recrawl, f.RecrawlInterval, f.RecrawlMin, f.RecrawlMax = c.mode, c.guess(), freshMin, freshMax
+	f.RecrawlWorth = *freshWorth
 	if name != "n1" {
 		f.Join = []string{simPort("10.0.0.1", 0)}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/recrawl/policy"
 	"crawlnode/recrawl/policy/estimate"
@@ -22,6 +23,9 @@ var freshness = flag.String("freshness", "", "names of the cases of freshnessCas
 
 // freshVirtual makes TestFreshness run its cases in virtual time.
 var freshVirtual = flag.Bool("freshness-virtual", false, "run the cases of -freshness in virtual time, where the speed of the machine is of no account; the figures are only logged")
+
+// freshWorth is --recrawl-worth in the cases of TestFreshness.
+var freshWorth = flag.Float64("freshness-worth", config.Default().RecrawlWorth, "--recrawl-worth in the cases of -freshness")
 
 // freshCase is a web that changes, and a crawler with a fixed number of visits a second.
 type freshCase struct {
@@ -118,7 +122,8 @@ func (c *freshCase) run(t *testing.T) {
 	})
 	pages := reachable(web)
 	nodes := simCluster(t, srv, time.Millisecond, "--partitions", "512", "--store", "none", "--fetchers", fmt.Sprint(freshFetchers/c.nodes),
-		"--recrawl", c.mode, "--recrawl-interval", c.guess().String(), "--recrawl-min", freshMin.String(), "--recrawl-max", freshMax.String())
+		"--recrawl", c.mode, "--recrawl-interval", c.guess().String(), "--recrawl-min", freshMin.String(), "--recrawl-max", freshMax.String(),
+		"--recrawl-worth", fmt.Sprint(*freshWorth))
 	nodes.addReady(c.nodes)
 	nodes.converged(time.Minute)
 	nodes.nodes[0].seed(web.Seeds()...)

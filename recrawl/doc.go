@@ -16,7 +16,7 @@
 //	share.go     the token bucket of --recrawl-share; how many visits are available for revisits
 //	price.go     the demand of the pages of this node; the price
 //	summary.go   the summary in each heartbeat
-//	found.go     which of the newest revisits found a change
+//	recent.go    what the newest revisits found, and how fresh the copies were that they replaced
 //	figures.go   the figures of /status and /metrics
 //
 // # The price
@@ -50,6 +50,16 @@
 // counts the pages of partitions. They share the sums, under a mutex that is never held during I/O.
 // Input from other goroutines is bounded: one due time for each partition, and the newest summary
 // of each member; older values are not needed. Terms and figures are read without a lock.
+//
+// # What is expected
+//
+// A curve says how fresh the pages are when each is visited as the price asks. Visits are later than
+// that: hosts have delays and surcharges, queues are long, servers do not answer. So each revisit
+// is compared with the plan: for how much of the time since the visit before was the copy fresh, by
+// the belief of then, and for how much of it would it have been? The quotient of both sums over the
+// newest revisits is what the node has kept of the plan. Each node sends it with the weight of its
+// pages, and the status multiplies. A page that is never reached is in no revisit: a host that is
+// away for good is still counted as planned.
 //
 // # Modes
 //

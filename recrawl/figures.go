@@ -19,6 +19,8 @@ type Figures struct {
 	// Price and Expected are those of Terms; Capacity is how many visits a second this node has for revisits.
 	Price, Capacity float64
 	Expected        *float64
+	// Fresh is the weight of this node's pages that are fresh when all are visited as the price asks.
+	Fresh float64
 }
 
 // show brings the figures up to date. at is the first due time of all, if there is one.
@@ -44,9 +46,12 @@ func (k *Keeper) show(now, at time.Time, ok bool, s *crawl.Settings) error {
 	_, fetchers := k.o.Fetchers()
 	f.Capacity = k.measured.capacity(fetchers, s.RecrawlShare)
 	t := k.terms.Load()
-	f.Price, f.Expected = t.Price, nil
+	f.Price, f.Expected, f.Fresh = t.Price, nil, 0
 	if t.Known {
 		f.Expected = &t.Expected
+	}
+	if share, ok := k.own.Expected(t.Cluster); ok {
+		f.Fresh = share * k.own.Weight
 	}
 	k.figures.Store(&f)
 	return nil
@@ -75,11 +80,26 @@ func (k *Keeper) Block(now time.Time, queued int64) crawl.RevisitBlock {
 	f := k.figures.Load()
 	b := crawl.RevisitBlock{Due: f.Waiting + queued, Late: f.Late, Expected: f.Expected}
 	b.Recent, b.Useful = k.recent.read()
+	if share, ok := k.copies.kept(); ok && f.Fresh > 0 {
+		b.FreshPlanned, b.FreshKept = f.Fresh, share*f.Fresh
+	}
 	if !f.Next.IsZero() {
 		left := max(f.Next.Sub(now), 0)
 		b.NextDue = &left
 	}
 	return b
+}
+
+// Expected is the freshness of the cluster's pages, as this node expects it by what its own visits
+// have kept of the planned one; nil: it is not known.
+func (k *Keeper) Expected() *float64 {
+	f := k.figures.Load()
+	share, ok := k.copies.kept()
+	if f.Expected == nil || !ok {
+		return f.Expected
+	}
+	e := *f.Expected * share
+	return &e
 }
 
 // Pending counts the pages that are about to be moved into the queue, or planned anew: while there are

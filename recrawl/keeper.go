@@ -43,6 +43,7 @@ type Keeper struct {
 	holdings atomic.Bool // partitions came or went
 
 	recent recentRevisits
+	copies recentCopies
 
 	mu    sync.Mutex                    // guards the next two; held for moments
 	inbox map[crawl.NodeID]Summary      // newest of each member, not taken in yet
@@ -122,8 +123,13 @@ func (k *Keeper) Replanned(p crawl.Partition, before, after *frontier.Estimate, 
 	}
 }
 
-// Revisited takes in whether a revisit found a change. It is called by the frontier's writer, after each commit.
-func (k *Keeper) Revisited(changed bool) { k.recent.add(changed) }
+// Revisited takes in what a revisit has brought. It is called by the frontier's writer, after each commit.
+func (k *Keeper) Revisited(r frontier.Revisit) {
+	if r.Answered {
+		k.recent.add(r.Changed)
+	}
+	k.copies.add(r.Copy)
+}
 
 // Take takes in the summary that came with a member's heartbeat; none is an older node's, or one that has none.
 func (k *Keeper) Take(id crawl.NodeID, boot crawl.Boot, raw []byte) error {
@@ -377,7 +383,7 @@ func (k *Keeper) publish(s *crawl.Settings) bool {
 		times += queued / all.pages
 	}
 	_, fetchers := k.o.Fetchers()
-	c := all.demand.Curve(rulesOf(s).Bounds, k.measured.capacity(fetchers, s.RecrawlShare))
+	c := all.demand.Curve(rulesOf(s).Bounds, k.terms.Load().Ease, k.measured.capacity(fetchers, s.RecrawlShare))
 	if times > 1 {
 		c, all.pages = scaled(c, times), times*all.pages
 	}

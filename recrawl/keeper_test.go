@@ -2,12 +2,14 @@ package recrawl
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/frontier/layout"
+	"crawlnode/recrawl/visits"
 )
 
 // TestNothingBeforeItsTime checks that pages are moved when they are due, the earliest first, and that the loop
@@ -145,8 +147,13 @@ func TestModesChangeLive(t *testing.T) {
 	if b.turnAt(7 * time.Second); b.pages.again != 7 {
 		t.Errorf("another interval: %d planned anew", b.pages.again)
 	}
+	b.change(func(s *crawl.Settings) { s.RecrawlWorth = 0.2 })
+	b.turnAt(8 * time.Second)
+	if b.turnAt(9 * time.Second); b.pages.again != 10 || b.JudgeTerms().Rules.Bounds.Worth != 0.2 {
+		t.Errorf("visits need another reason: %d planned anew", b.pages.again)
+	}
 	b.change(func(s *crawl.Settings) { s.RecrawlShare, s.RecrawlChanged = 0.1, crawl.RecrawlPayload })
-	if b.turnAt(8 * time.Second); b.pages.again != 7 || b.JudgeTerms().Rules.Compare != 1 {
+	if b.turnAt(11 * time.Second); b.pages.again != 10 || b.JudgeTerms().Rules.Compare != 1 {
 		t.Errorf("another share: %d planned anew", b.pages.again)
 	}
 	b.paused = true
@@ -157,6 +164,32 @@ func TestModesChangeLive(t *testing.T) {
 	b.change(func(s *crawl.Settings) { s.Recrawl = "" })
 	if next := b.turnAt(3 * time.Hour); b.pages.moves != 2 || b.Summary() != nil || b.Pending(start.Add(4*time.Hour)) != 0 || next < time.Minute {
 		t.Errorf("off again: %d moved", b.pages.moves)
+	}
+}
+
+// TestBlockOfRevisits checks what a node says of the visits of due pages that its judge has told it of.
+func TestBlockOfRevisits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 1, crawl.RecrawlAdaptive)
+	b.pages.add(0, "h", 10, time.Hour)
+	b.turnAt(time.Second)
+	b.turnAt(2 * time.Second)
+	if got := b.Block(start, 0); got.Recent != 0 || got.FreshPlanned != 0 || b.Expected() == nil || *b.Expected() != *got.Expected {
+		t.Errorf("before the first visit %+v", got)
+	}
+	b.Revisited(frontier.Revisit{Answered: true, Changed: true, Copy: visits.Copy{Fresh: 30, Planned: 60}})
+	b.Revisited(frontier.Revisit{Answered: true, Copy: visits.Copy{Fresh: 30, Planned: 40}})
+	b.Revisited(frontier.Revisit{Copy: visits.Copy{Fresh: 0, Planned: 20}}) // without an answer
+	b.Revisited(frontier.Revisit{Answered: true})                           // of a page that was gone
+	got := b.Block(start, 0)
+	if got.Recent != 3 || got.Useful != 1 {
+		t.Errorf("%d of %d found a change", got.Useful, got.Recent)
+	}
+	if !(got.FreshPlanned > 0 && got.FreshPlanned < 10) || math.Abs(got.FreshKept/got.FreshPlanned-0.5) > 1e-9 {
+		t.Errorf("%v of %v were kept", got.FreshKept, got.FreshPlanned)
+	}
+	if e := b.Expected(); e == nil || math.Abs(*e-*got.Expected/2) > 1e-9 {
+		t.Errorf("%v is expected", e)
 	}
 }
 
@@ -182,6 +215,8 @@ func TestStamps(t *testing.T) {
 }
 
 // TestRunEnds checks that Run waits for what it started, and ends with its context.
+//
+//race:meets
 func TestRunEnds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 1, crawl.RecrawlAdaptive)

@@ -57,6 +57,8 @@ type Terms struct {
 	Pools Pools
 	// Usual is the mean interval between two visits of a page, in seconds; 0: there is no page.
 	Usual float64
+	// Ease is the share of --recrawl-worth that acts (policy.Curve.Ease).
+	Ease float64
 	// Expected is the freshness that the model expects; Known is false when there is no page.
 	Expected float64
 	Known    bool
@@ -67,7 +69,7 @@ type Terms struct {
 // terms computes the terms from the newest summaries.
 func (m *market) terms(own *policy.Curve) Terms {
 	sum := m.curves.Sum()
-	t := Terms{Cluster: sum.Price(), Capacity: sum.Capacity}
+	t := Terms{Cluster: sum.Price(), Capacity: sum.Capacity, Ease: sum.Ease()}
 	t.Price = t.Cluster
 	if own.Weight > 0 {
 		t.Price = max(t.Price, own.Price())

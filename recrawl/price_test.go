@@ -23,7 +23,7 @@ func summaryOf(count uint64, pages int, capacity float64, seed uint64) Summary {
 		d.Add(g, 1)
 		p[0].Add(g)
 	}
-	c := d.Curve(policy.Bounds{Min: time.Minute, Max: 90 * 24 * time.Hour}, capacity)
+	c := d.Curve(policy.Bounds{Min: time.Minute, Max: 90 * 24 * time.Hour}, 1, capacity)
 	s := Summary{Version: policy.Version{Boot: 1, Count: count}, Pages: float64(pages), Curve: c, Pools: p}
 	read, err := DecodeSummary(s.Append(nil))
 	if err != nil {

@@ -27,8 +27,9 @@ func (k *Keeper) JudgeTerms() *judge.Terms {
 		return &last.out
 	}
 	next := &judged{settings: s, terms: t, out: judge.Terms{
-		Rules: rulesOf(s), Price: t.Price, Usual: seconds(t.Usual), Pools: t.Pools, Delay: s.Delay,
+		Rules: rulesOf(s), Price: t.Price, Plain: t.Cluster, Usual: seconds(t.Usual), Pools: t.Pools, Delay: s.Delay,
 	}}
+	next.out.Rules.Bounds.Worth *= t.Ease
 	if !s.Revisits() {
 		next.out = judge.Terms{Rules: rulesOf(s), Delay: s.Delay}
 	}

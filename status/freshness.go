@@ -77,6 +77,7 @@ func fillFreshness(s *crawl.Status, p *Picture, c *crawl.Counters) {
 	}
 	f.Mode = set.Recrawl
 	var recent, useful int64
+	var planned, kept float64 // each node counts by its pages, not by its visits
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		if !n.Counts || !n.live() {
@@ -85,9 +86,17 @@ func fillFreshness(s *crawl.Status, p *Picture, c *crawl.Counters) {
 		f.Due += n.Block.Revisits.Due
 		recent += n.Block.Revisits.Recent
 		useful += n.Block.Revisits.Useful
+		if r := &n.Block.Revisits; r.FreshPlanned > 0 && r.FreshKept >= 0 { // an older node says nothing
+			planned += r.FreshPlanned
+			kept += r.FreshKept
+		}
 		if e := n.Block.Revisits.Expected; e != nil && (f.Expected == nil || n.Block.Node.ID == p.Self) {
 			f.Expected = e
 		}
+	}
+	if f.Expected != nil && planned > 0 {
+		e := *f.Expected * min(kept/planned, 1)
+		f.Expected = &e
 	}
 	if recent > 0 {
 		share := float64(useful) / float64(recent)

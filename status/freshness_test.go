@@ -1,6 +1,7 @@
 package status
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -93,5 +94,40 @@ func TestFreshness(t *testing.T) {
 	p.Doc.Settings.Recrawl = ""
 	if f := Merge(p).Freshness; f.Mode != crawl.RecrawlOff || f.Due != 0 || f.NextDueAt != nil || f.Expected != nil || f.Useful != nil || f.RevisitsTotal != 20 {
 		t.Errorf("off: %+v", f)
+	}
+}
+
+// TestExpectedByWhatWasKept checks that visits that come late lower what is expected, by the pages of
+// each node, and that nodes which say nothing of it change nothing.
+func TestExpectedByWhatWasKept(t *testing.T) {
+	t.Parallel()
+	type node struct{ planned, kept float64 }
+	for name, c := range map[string]struct {
+		nodes [2]node
+		want  float64
+	}{
+		"nobody knows":           {[2]node{}, 0.8},
+		"an older node":          {[2]node{{100, 75}, {}}, 0.6},
+		"by pages":               {[2]node{{300, 300}, {100, 0}}, 0.6},
+		"never above":            {[2]node{{100, 300}, {100, 100}}, 0.8},
+		"a damaged figure":       {[2]node{{100, 50}, {100, -1e9}}, 0.4},
+		"another damaged figure": {[2]node{{100, 50}, {-100, 50}}, 0.4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := waitingCluster()
+			expected := 0.8
+			for i, n := range c.nodes {
+				r := &p.Nodes[i].Block.Revisits
+				r.Expected, r.FreshPlanned, r.FreshKept = &expected, n.planned, n.kept
+			}
+			f := Merge(p).Freshness
+			if f.Expected == nil || math.Abs(*f.Expected-c.want) > 1e-9 {
+				t.Errorf("%v is expected, want %v", f.Expected, c.want)
+			}
+			if expected != 0.8 {
+				t.Error("a node's block was changed")
+			}
+		})
 	}
 }

@@ -59,9 +59,9 @@ func TestWriteStatusOfRevisits(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	f := crawl.FreshnessStatus{Mode: crawl.RecrawlAdaptive, Due: 1200, NextDueAt: &at, RevisitsTotal: 5000, UnchangedTotal: 3000, NotModifiedTotal: 2000, ChangedTotal: 1990, GoneTotal: 10,
-		OverdueSeconds: crawl.OverdueQuantiles{P50: new(1.0), P99: new(30.0)}, Expected: new(0.874)}
+		OverdueSeconds: crawl.OverdueQuantiles{P50: new(1.0), P99: new(30.0)}, Useful: new(0.1234), Expected: new(0.874)}
 	for mode, want := range map[string]string{
-		crawl.RecrawlAdaptive: "freshness   adaptive: 1,200 due, the next page at 2030-01-02T03:04:05Z; 5,000 revisits: 3,000 unchanged (2,000 by 304), 1,990 changed, 10 gone; half queued within 1s, 99% within 30s; 87 % of the pages are expected to be fresh",
+		crawl.RecrawlAdaptive: "freshness   adaptive: 1,200 due, the next page at 2030-01-02T03:04:05Z; 5,000 revisits: 3,000 unchanged (2,000 by 304), 1,990 changed, 10 gone; half queued within 1s, 99% within 30s; 12.3 % of the newest found a change; 87 % of the pages are expected to be fresh",
 		crawl.RecrawlOff:      "",
 	} {
 		f.Mode = mode

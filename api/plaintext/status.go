@@ -324,8 +324,11 @@ func writeFreshness(b *bytes.Buffer, f *crawl.FreshnessStatus) {
 	if f.NextDueAt != nil {
 		next = ", the next page at " + f.NextDueAt.UTC().Format(time.RFC3339)
 	}
+	if f.Useful != nil {
+		fresh = fmt.Sprintf("; %.1f %% of the newest found a change", 100**f.Useful)
+	}
 	if f.Expected != nil {
-		fresh = fmt.Sprintf("; %.0f %% of the pages are expected to be fresh", 100**f.Expected)
+		fresh += fmt.Sprintf("; %.0f %% of the pages are expected to be fresh", 100**f.Expected)
 	}
 	row(b, "freshness", "%s: %s due%s; %s revisits: %s unchanged (%s by 304), %s changed, %s gone; half queued within %s, 99%% within %s%s", f.Mode, Count(f.Due), next,
 		Count(f.RevisitsTotal), Count(f.UnchangedTotal), Count(f.NotModifiedTotal), Count(f.ChangedTotal), Count(f.GoneTotal), seconds(f.OverdueSeconds.P50), seconds(f.OverdueSeconds.P99), fresh)

@@ -22,13 +22,13 @@ type Planner interface {
 	// Planned plans a page anew without a visit, or for the first time one that was done before
 	// pages were visited again.
 	Planned(k *Page) Plan
-	// Claimed plans a page anew whose site says that it has changed at a time; false: nothing changes.
+	// Claimed plans a page anew whose site says that it has last changed at a time, before or since the
+	// newest visit; false: nothing changes.
 	Claimed(k *Page, changed time.Time) (Plan, bool)
 	// Conditional reports whether the page's next visit may send validators.
 	Conditional(k *Page) bool
-	// Revisited is called after the commit, by the writer, for each answered visit of a page that was
-	// due, as due.CountRevisit counts them; changed reports whether it found a change.
-	Revisited(changed bool)
+	// Revisited is called after the commit, by the writer, for each visit of a page that was due.
+	Revisited(r Revisit)
 	// Replanned is called after the commit, by the writer, with what a page counted for before and
 	// counts for now; nil: it did not count, or does not. A page in a queue does not count. at is
 	// when its time comes, in this process; zero: it is queued or forgotten.
@@ -77,4 +77,13 @@ type Plan struct {
 	Before, Estimate Estimate
 	Site             string
 	Verdict          visits.Verdict
+	// Copy is what the page's copy was before the visit.
+	Copy visits.Copy
+}
+
+// Revisit is what a visit of a page that was due has brought.
+type Revisit struct {
+	Answered bool // CountRevisit counts it
+	Changed  bool // it found a change; a page that is gone is one, once
+	Copy     visits.Copy
 }

@@ -24,13 +24,16 @@ func (m *matter) dated(o *crawl.Outcome) (bool, time.Duration) {
 }
 
 // check compares what the site has said of the page with what the visit has found.
-func (m *matter) check(o *crawl.Outcome, verdict visits.Verdict, moved, listed bool) {
+func (m *matter) check(o *crawl.Outcome, verdict visits.Verdict) {
 	if verdict != visits.Changed && verdict != visits.Unchanged {
 		return
 	}
 	changed := verdict == visits.Changed
-	if listed {
-		m.site.Sitemap = m.site.Sitemap.Check(moved, changed)
+	// The site's silence is checked when it covers most of the time before the visit: of what was
+	// changed later its sitemap could not tell.
+	const most = 0.75
+	if m.old.Moved || m.old.Listed && float64(m.old.Silent) >= most*float64(m.Elapsed) && m.old.Silent > 0 {
+		m.site.Sitemap = m.site.Sitemap.Check(m.old.Moved, changed)
 	}
 	old := m.Record
 	if !hasContent(o.Status) || visits.AnswerOf(old.Status) == visits.Missing || visits.AnswerOf(old.Status) == visits.Removed {

@@ -19,6 +19,9 @@ type Terms struct {
 	Rules visits.Rules
 	// Price is of a visit. Until it is known it is 0, and pages are planned at the usual interval.
 	Price float64
+	// Plain is the cluster's price, for which freshness is expected. Price is higher on a node whose
+	// pages want more than it can fetch.
+	Plain float64
 	// Usual is the mean interval between two visits of a page; 0: not known, no page is looked at before its visit.
 	Usual time.Duration
 	// Pools are of all pages of the cluster, by kind.
@@ -32,8 +35,8 @@ type Terms struct {
 // Replanned is told what a page counted for before and counts for now, as in frontier.Planner.
 type Replanned func(p crawl.Partition, before, after *frontier.Estimate, at time.Time)
 
-// Revisited is told whether a visit of a page that was due found a change, as in frontier.Planner.
-type Revisited func(changed bool)
+// Revisited is told of each visit of a page that was due, as in frontier.Planner.
+type Revisited func(frontier.Revisit)
 
 // Judge is the frontier's judge. Its methods are called by the frontier's writer.
 type Judge struct {
@@ -56,10 +59,10 @@ func New(terms func() *Terms, replanned Replanned, excluded func(*crawl.Item) bo
 // Tell makes revisited hear of each revisit. It is called before the judge is used, and may not block.
 func (j *Judge) Tell(revisited Revisited) { j.revisited = revisited }
 
-// Revisited passes on whether a revisit found a change.
-func (j *Judge) Revisited(changed bool) {
+// Revisited passes on what a revisit has brought.
+func (j *Judge) Revisited(r frontier.Revisit) {
 	if j.revisited != nil {
-		j.revisited(changed)
+		j.revisited(r)
 	}
 }
 
@@ -89,7 +92,7 @@ func (j *Judge) open(k *frontier.Page) matter {
 	m := matter{Page: k, terms: j.terms()}
 	m.rules = m.terms.Rules
 	if k.Record.Visits != "" {
-		if old, _, err := visits.Decode([]byte(k.Record.Visits)); err == nil {
+		if old, err := visits.DecodeAll([]byte(k.Record.Visits)); err == nil {
 			m.old, m.had = old, true
 		}
 	}
@@ -112,7 +115,8 @@ func (j *Judge) open(k *frontier.Page) matter {
 // by is what a page of a kind depends on.
 func (m *matter) by(kind visits.Kind, maxAge time.Duration) *visits.Surroundings {
 	over := m.terms.Pools[kind].Prior(m.rules.Prior())
-	return &visits.Surroundings{Prior: m.site.Pool.Prior(over), Price: m.terms.Price * max(m.site.Factor, 1), MaxAge: maxAge, Hides: visits.Hides(m.site.Validators)}
+	return &visits.Surroundings{Prior: m.site.Pool.Prior(over), Price: m.terms.Price * max(m.site.Factor, 1), MaxAge: maxAge,
+		Sitemap: m.site.Sitemap, Hides: visits.Hides(m.site.Validators)}
 }
 
 // priceSite moves the factor of the site's price towards what its delay allows.
@@ -155,15 +159,19 @@ func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 		v.Text = r.Text // it was not read
 	}
 	verdict := r.Judge(k.Record.Digest, &v, m.rules.Compare)
+	var copied visits.Copy
+	if known {
+		copied = m.old.Copied(&v, m.terms.Plain, &m.rules, &visits.Surroundings{Sitemap: m.site.Sitemap, Hides: visits.Hides(m.site.Validators)})
+	}
 	if !known {
 		r = r.First(&v, &m.rules, m.by(r.Kind, o.MaxAge))
 	} else {
 		v.Dated, v.Age = m.dated(o)
-		m.check(o, verdict, r.Moved, r.Listed) // before it is learnt from: it may show that others before it were lies
+		m.check(o, verdict) // before it is learnt from: it may show that others before it were lies
 		r, verdict = r.Visited(k.Record.Digest, &v, &m.rules, m.by(r.Kind, o.MaxAge))
 	}
 	p := m.plan(&r, 0, o.Took)
-	p.Visited, p.Verdict = true, verdict
+	p.Visited, p.Verdict, p.Copy = true, verdict, copied
 	if r.Forgotten(&m.rules) {
 		p.Forget = fmt.Sprintf("the page is gone: %d visits were answered 404 or 410 (which counts %d times), so it is not tried again", len(gone(r.Past)), visits.RemovedCounts)
 	}
@@ -259,8 +267,8 @@ func (m *matter) ahead(r *visits.Record, took time.Duration) time.Duration {
 
 // settle encodes the page's record, and puts it into the sums as it will be read again.
 func (m *matter) settle(p frontier.Plan, r *visits.Record) frontier.Plan {
-	text := r.Append(make([]byte, 0, 96))
-	kept, _, err := visits.Decode(text)
+	text := r.AppendAll(make([]byte, 0, 96))
+	kept, err := visits.DecodeAll(text)
 	if err != nil {
 		panic("BUG: a record of visits that was just written cannot be read: " + err.Error())
 	}
@@ -316,23 +324,44 @@ func (m *matter) spread(r *visits.Record) frontier.Plan {
 	return m.settle(p, r)
 }
 
-// Claimed plans a page anew whose site says that it has changed.
+// Claimed plans a page anew whose site says when it has changed: since its newest visit, so that the next one comes
+// sooner, or before, so that it comes later if the site has proved right.
 func (j *Judge) Claimed(k *frontier.Page, changed time.Time) (frontier.Plan, bool) {
 	m := j.open(k)
 	if !m.had || !k.Counted || m.rules.Mode != visits.Adaptive || k.Elapsed <= 0 {
 		return frontier.Plan{}, false
 	}
 	moved := changed.After(k.Record.FetchedAt)
-	if m.old.Listed && (m.old.Moved || !moved) {
+	silent := !moved && m.silent(changed)
+	if m.old.Listed && (m.old.Moved || !moved && !silent) {
 		return frontier.Plan{}, false // it is known
 	}
 	r := m.old
 	r.Listed = true
+	if silent || moved && r.Silent > 0 {
+		r.Silent = 0
+		if silent {
+			r.Silent = k.Elapsed
+		}
+		r = r.Planned(&m.rules, m.by(r.Kind, 0))
+	}
 	if moved {
 		r.Moved = true
 		r.Interval = min(r.Interval, r.Claimed(true, m.site.Sitemap, k.Elapsed, &m.rules))
 	}
 	return m.settle(m.plan(&r, k.Elapsed, 0), &r), true
+}
+
+// silent reports whether the date of a page's last change, which is before its newest visit, says that it has not changed
+// until now, and is worth a write: sitemaps are long, and are read often. A date without a time may be of any time of that day, and
+// of another zone.
+func (m *matter) silent(changed time.Time) bool {
+	const day, part = 24 * time.Hour, 4
+	if changed.Truncate(day).Equal(changed) {
+		changed = changed.Add(2 * day)
+	}
+	return !changed.After(m.Record.FetchedAt) && m.old.Misses == 0 &&
+		m.Elapsed >= m.old.Silent+m.old.Interval/part
 }
 
 // Conditional reports whether the next visit may send validators.

@@ -53,6 +53,7 @@ type crawler struct {
 	mu    sync.Mutex
 	sums  map[frontier.Estimate]int
 	pages int
+	told  []frontier.Revisit
 }
 
 func start(t *testing.T, terms *Terms) *crawler {
@@ -69,6 +70,11 @@ func start(t *testing.T, terms *Terms) *crawler {
 			c.pages++
 		}
 	}, func(it *crawl.Item) bool { return c.excluded[it.URL.String()] })
+	j.Tell(func(r frontier.Revisit) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.told = append(c.told, r)
+	})
 	c.front = frontiertest.WithPlanner(t, j, 1, 0)
 	return c
 }
@@ -191,6 +197,64 @@ func TestUnchangedKeepsText(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestToldOfRevisits: the end of each visit of a page that was due is told: whether it was answered, whether it found a
+// change, and for how long the copy was fresh before, which is less than planned when the visit is late. Other visits are
+// not told.
+func TestToldOfRevisits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		terms := week()
+		terms.Plain, terms.Usual, terms.Rules.ForgetAfter = terms.Price, 0, 0
+		c := start(t, terms)
+		c.add(1, false)
+		c.visit(content(1)) // the first visit
+		c.add(1, true)
+		c.visit(content(1)) // a person wants it
+		if len(c.told) != 0 {
+			t.Errorf("%+v", c.told)
+		}
+		for i, v := range []struct {
+			outcome           crawl.Outcome
+			late              time.Duration
+			answered, changed bool
+		}{
+			{crawl.Outcome{Kind: crawl.Fetched, Status: 304}, 0, true, false},
+			{content(2), 30 * day, true, true},
+			{content(2), 0, true, false},
+			{crawl.Outcome{Kind: crawl.URLFailed}, 0, false, false},
+			{crawl.Outcome{Kind: crawl.Fetched, Status: 404}, 0, true, true},
+			{crawl.Outcome{Kind: crawl.Fetched, Status: 404}, 0, true, false},
+			{content(2), 0, true, true}, // it is back
+		} {
+			c.move()
+			time.Sleep(v.late)
+			c.visit(v.outcome)
+			c.mu.Lock()
+			if len(c.told) != i+1 {
+				t.Fatalf("visit %d: %d were told", i, len(c.told))
+			}
+			got := c.told[i]
+			c.mu.Unlock()
+			if got.Answered != v.answered || got.Changed != v.changed {
+				t.Errorf("visit %d: %+v", i, got)
+			}
+			kept := got.Copy.Fresh / got.Copy.Planned
+			switch gone := i >= 5; { // when the visit before found no page, there is no copy
+			case gone:
+				if got.Copy != (recrawl.Copy{}) {
+					t.Errorf("visit %d: %+v", i, got.Copy)
+				}
+			case v.late > 0:
+				if !(kept < 0.9 && kept > 0) {
+					t.Errorf("visit %d: %v late, %+v", i, v.late, got.Copy)
+				}
+			case i == 4: // the visit before failed
+			case !(kept > 0.98 && kept < 1.02):
+				t.Errorf("visit %d: %+v", i, got.Copy)
+			}
+		}
+	})
 }
 
 // TestLife: a page that never changes is visited at growing intervals, one that always changes
@@ -770,6 +834,67 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// TestListedAsUnchanged: a page that a proved site lists with an old date waits longer, and the plan is written again only when the
+// silence has grown. Its next visit shows whether the site was right.
+func TestListedAsUnchanged(t *testing.T) {
+	var proved recrawl.Site
+	for i := range 60 {
+		proved.Sitemap = proved.Sitemap.Check(i%2 == 0, i%2 == 0)
+	}
+	fetched := time.Date(2026, 11, 10, 15, 0, 0, 0, time.UTC)
+	belief := estimate.UnpackGamma([4]byte(estimate.Gamma{Shape: 3, Rate: 3 * 30 * realDay.Seconds()}.Append(nil)))
+	for name, c := range map[string]struct {
+		site    recrawl.Site
+		date    time.Time
+		before  recrawl.Record
+		elapsed time.Duration
+		told    bool
+		silent  time.Duration
+	}{
+		"an old date":               {proved, fetched.Add(-time.Hour), recrawl.Record{}, 8 * realDay, true, 8 * realDay},
+		"a day":                     {proved, fetched.Truncate(realDay), recrawl.Record{Listed: true}, 8 * realDay, false, 0},
+		"the day before":            {proved, fetched.Truncate(realDay).Add(-realDay), recrawl.Record{Listed: true}, 8 * realDay, false, 0},
+		"two days before":           {proved, fetched.Truncate(realDay).Add(-2 * realDay), recrawl.Record{Listed: true}, 8 * realDay, true, 8 * realDay},
+		"soon after the visit":      {proved, fetched.Add(-time.Hour), recrawl.Record{Listed: true}, time.Hour, false, 0},
+		"soon after the last time":  {proved, fetched.Add(-time.Hour), recrawl.Record{Listed: true, Silent: 7 * realDay}, 8 * realDay, false, 0},
+		"a page that is gone":       {proved, fetched.Add(-time.Hour), recrawl.Record{Listed: true, Misses: 1}, 8 * realDay, false, 0},
+		"a change was claimed":      {proved, fetched.Add(-time.Hour), recrawl.Record{Listed: true, Moved: true}, 8 * realDay, false, 0},
+		"a change is claimed after": {proved, fetched.Add(time.Hour), recrawl.Record{Listed: true, Silent: 7 * realDay}, 8 * realDay, true, 0},
+		"a site without proof":      {recrawl.Site{}, fetched.Add(-time.Hour), recrawl.Record{Listed: true}, 8 * realDay, true, 8 * realDay},
+	} {
+		r := c.before
+		r.Weight, r.Interval, r.Belief = 1, 20*realDay, belief
+		rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Done, Status: 200, Digest: [20]byte{1}, FetchedAt: fetched, Visits: string(r.AppendAll(nil))}
+		page := frontier.Page{Record: &rec, Counted: true, Site: string(c.site.Append(nil)), Elapsed: c.elapsed}
+		j := New(realWeek, nil, nil)
+		p, told := j.Claimed(&page, c.date)
+		if told != c.told {
+			t.Errorf("%s: told is %v", name, told)
+		}
+		if !told {
+			continue
+		}
+		got, err := recrawl.DecodeAll([]byte(p.Visits))
+		if err != nil || got.Silent != c.silent {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+		plain := c.site
+		plain.Sitemap = claims.Record{}
+		page.Site = string(plain.Append(nil))
+		without, err := recrawl.DecodeAll([]byte(j.Planned(&page).Visits))
+		if longer := got.Interval > without.Interval; err != nil || longer != (c.silent > 0 && c.site.Sitemap.Proved()) {
+			t.Errorf("%s: the interval is %v, %v without the site's word", name, got.Interval, without.Interval)
+		}
+		// The visit finds a change: a silence that covers most of the time before it was a lie.
+		rec.Visits, page.Site, page.Elapsed = p.Visits, p.Site, c.elapsed+realDay
+		o := content(2)
+		site, err := recrawl.DecodeSite(j.Visited(&page, &o).Site)
+		if lied := site.Sitemap.Misses > c.site.Sitemap.Misses; err != nil || lied != (c.silent > 0) {
+			t.Errorf("%s: %+v became %+v", name, c.site.Sitemap, site.Sitemap)
+		}
+	}
+}
+
 // TestAheadOfTheHost: a page is due earlier than its interval says by the answer's duration and the wait for its host, as far
 // as the shortest interval allows, and with fixed intervals not at all.
 func TestAheadOfTheHost(t *testing.T) {
@@ -784,9 +909,13 @@ func TestAheadOfTheHost(t *testing.T) {
 		"half of its time":    {recrawl.Adaptive, 1.0 / 12, time.Hour, 5 * time.Second},
 		"fixed":               {recrawl.Fixed, 1.0 / 12, time.Hour, 0},
 		"no shorter interval": {recrawl.Adaptive, 1.0 / 12, 30 * realDay, 0},
+		"not yet worth it":    {recrawl.Adaptive, 1.0 / 12, time.Hour, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			terms := realWeek()
+			if c.want < 0 { // the price is next to nothing, so the interval is the one that is worth a visit
+				terms.Rules.Bounds.Worth, terms.Price, c.want = 0.1, 1e-3, 0
+			}
 			terms.Rules.Mode, terms.Rules.Bounds.Min, terms.Usual = c.mode, c.min, 0
 			r := recrawl.Record{Weight: 1, Interval: realDay, Text: 1}
 			rec := crawl.Record{Item: crawl.Item{URL: url(1)}, Status: 200, Digest: [20]byte{1}, Visits: string(r.Append(nil))}
@@ -858,7 +987,9 @@ func FuzzJudge(f *testing.F) {
 }
 
 func BenchmarkVisited(b *testing.B) {
-	j := New(week, nil, nil)
+	terms := week()
+	terms.Plain = terms.Price
+	j := New(func() *Terms { return terms }, nil, nil)
 	o := content(1)
 	rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Queued}
 	page := frontier.Page{Record: &rec}

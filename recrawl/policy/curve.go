@@ -18,12 +18,13 @@ type Curve struct {
 	// Weight is the sum of the pages' weights.
 	Weight float64
 	// Visits are the visits a second that the pages want, Gain the sum of weight times freshness.
-	// Both fall from price to price.
+	// Both fall from price to price, but for the first one, at which Bounds.Worth acts in full.
 	Visits, Gain [Prices]float64
 }
 
-// Curve computes what the pages want.
-func (d *Demand) Curve(b Bounds, capacity float64) Curve {
+// Curve computes what the pages want. ease is the share of b.Worth that acts (Curve.Ease); at the lowest price, which
+// is next to nothing, all of it does, so that the curve says what pages with a reason want alone.
+func (d *Demand) Curve(b Bounds, ease, capacity float64) Curve {
 	c := Curve{Capacity: capacity}
 	for i := range d.cells {
 		for j := range d.cells[i] {
@@ -32,8 +33,25 @@ func (d *Demand) Curve(b Bounds, capacity float64) Curve {
 	}
 	for k := range c.Visits {
 		c.Visits[k], c.Gain[k] = d.at(math.Exp2(float64(k+leastPrice)), b)
+		if k == 0 {
+			b.Worth *= ease
+		}
 	}
 	return c
+}
+
+// leastEase is the share of Bounds.Worth that always acts: so much costs no freshness, and pages that never change get few
+// visits by it also where others want more than there are.
+const leastEase = 0.3
+
+// Ease is the share of Bounds.Worth that acts, leastEase to 1. When the pages that have a reason alone want twice as many
+// visits as there are, Worth would save none, and only move visits from pages that change slowly to those that change
+// too fast: there most is left to the price. When they want no more than there are, all of it acts.
+func (c *Curve) Ease() float64 {
+	if !(c.Visits[0] > 0) {
+		return 1
+	}
+	return min(max(2*c.Capacity/c.Visits[0]-1, leastEase), 1)
 }
 
 // Plus adds another node's curve.

@@ -8,7 +8,7 @@ import (
 )
 
 // Bounds are the shortest and the longest interval (--recrawl-min, --recrawl-max), and the
-// probability of a change that a visit needs (--recrawl-worth), from 0 to below 1. Max is the
+// probability of a change that a visit needs (--recrawl-worth as it acts), from 0 to below 1. Max is the
 // strongest: a page is visited then at the latest, whatever it is worth.
 type Bounds struct {
 	Min, Max time.Duration

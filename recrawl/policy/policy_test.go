@@ -147,7 +147,7 @@ func TestPrice(t *testing.T) {
 		d.Add(g, weights[i])
 	}
 	for _, capacity := range []float64{0.05, 0.5, 2} {
-		c := d.Curve(bounds, capacity)
+		c := d.Curve(bounds, 1, capacity)
 		price := c.Price()
 		var wanted, gain, weight float64
 		for i, g := range gs {
@@ -166,7 +166,7 @@ func TestPrice(t *testing.T) {
 	for i, g := range gs {
 		d.Remove(g, weights[i])
 	}
-	c := d.Curve(bounds, 1)
+	c := d.Curve(bounds, 1, 1)
 	if _, ok := c.Expected(c.Price()); ok && c.Weight > 1e-6 || c.Visits[0] > 1e-6 {
 		t.Errorf("without pages, %g visits are wanted and the weight is %g", c.Visits[0], c.Weight)
 	}
@@ -185,7 +185,7 @@ func TestPriceAfterDeath(t *testing.T) {
 			d.Add(g, weights[i])
 		}
 		pagesOf = append(pagesOf, d)
-		c := d.Curve(bounds, 0.2*float64(k+1))
+		c := d.Curve(bounds, 1, 0.2*float64(k+1))
 		back, err := DecodeCurve(c.Append(nil))
 		if err != nil {
 			t.Fatal(err)
@@ -210,13 +210,13 @@ func TestPriceAfterDeath(t *testing.T) {
 	}
 	d := pagesOf[0]
 	d.Plus(&pagesOf[1])
-	c := d.Curve(bounds, 0.2+0.4)
+	c := d.Curve(bounds, 1, 0.2+0.4)
 	if want := c.Price(); prices[0] != prices[1] || prices[1] != prices[2] || math.Abs(prices[0]/want-1) > 0.01 {
 		t.Errorf("the members compute %v, the price of their pages is %v", prices, want)
 	}
 	// The pages of the one that died are with the others after a take-over, its capacity is not.
 	d.Plus(&pagesOf[2])
-	c = d.Curve(bounds, 0.2+0.4)
+	c = d.Curve(bounds, 1, 0.2+0.4)
 	if after := c.Price(); after <= prices[0] {
 		t.Errorf("more pages for the same visits: the price goes from %g to %g", prices[0], after)
 	}
@@ -227,7 +227,7 @@ func TestNoCapacity(t *testing.T) {
 	var d Demand
 	d.Add(estimate.Known(1/day), 1)
 	for _, c := range []struct{ capacity, want float64 }{{0, math.Exp2(Prices - 1 + leastPrice)}, {1e9, math.Exp2(leastPrice)}} {
-		curve := d.Curve(bounds, c.capacity)
+		curve := d.Curve(bounds, 1, c.capacity)
 		if got := curve.Price(); got != c.want {
 			t.Errorf("with %g visits a second the price is %g, want %g", c.capacity, got, c.want)
 		}
@@ -345,7 +345,7 @@ func BenchmarkCurve(b *testing.B) {
 		d.Add(g, weights[i])
 	}
 	for b.Loop() {
-		d.Curve(bounds, 1)
+		d.Curve(bounds, 1, 1)
 	}
 }
 
@@ -376,5 +376,45 @@ func TestWorth(t *testing.T) {
 		if least := c.b.Least(c.g); least > got*(1+1e-9) {
 			t.Errorf("%s: the least is %v s, the plan %v", c.name, least, got)
 		}
+	}
+}
+
+// TestWorthEases checks that the probability that a visit needs acts where there are visits for all pages that have a reason,
+// and only a part of it where those alone want twice as many as there are.
+func TestWorthEases(t *testing.T) {
+	var d Demand
+	pages := []estimate.Gamma{estimate.Known(1.0 / 3600), estimate.Known(1.0 / 86400), estimate.Known(1.0 / 864000)}
+	for _, g := range pages {
+		d.Add(g, 1)
+	}
+	b := Bounds{Min: time.Minute, Max: 90 * 24 * time.Hour, Worth: 0.1}
+	reason := 0.0
+	for _, g := range pages {
+		reason += 1 / b.Least(g)
+	}
+	for _, c := range []struct{ capacity, ease float64 }{
+		{2 * reason, 1}, {reason, 1}, {0.75 * reason, 0.5}, {0.5 * reason, leastEase}, {0.01 * reason, leastEase},
+	} {
+		first := d.Curve(b, 0, c.capacity)
+		if got := first.Ease(); math.Abs(got-c.ease) > 0.1 {
+			t.Errorf("%.2g of the visits that pages with a reason want: ease %.3f, want %.3f", c.capacity/reason, got, c.ease)
+		}
+		again := d.Curve(b, first.Ease(), c.capacity)
+		if again.Ease() != first.Ease() {
+			t.Errorf("ease %v makes %v of itself", first.Ease(), again.Ease())
+		}
+		part := b
+		part.Worth *= leastEase
+		plain := d.Curve(part, 1, c.capacity)
+		switch {
+		case c.ease == leastEase && again.Price() != plain.Price():
+			t.Errorf("scarce: the price is %v, %v with that part", again.Price(), plain.Price())
+		case c.ease == 1 && (again.Price() != math.Exp2(leastPrice) || again.Visits[0] > c.capacity*1.05):
+			t.Errorf("not scarce: the price is %v, and %v of %v visits are wanted", again.Price(), again.Visits[0], c.capacity)
+		}
+	}
+	var empty Demand
+	if c := empty.Curve(b, 0, 1); c.Ease() != 1 {
+		t.Errorf("without a page %v", c.Ease())
 	}
 }

@@ -48,6 +48,11 @@ func Freshness(g estimate.Gamma, seconds float64) float64 {
 	}
 }
 
+// FreshTime is for how many of so many seconds after a visit a copy is expected to be as its page.
+func FreshTime(g estimate.Gamma, seconds float64) float64 {
+	return max(seconds, 0) * Freshness(g, max(seconds, 0))
+}
+
 // area is the integral of (1+v)^-a from 0 to u.
 func area(a, u float64) float64 {
 	l := math.Log1p(u)

@@ -14,7 +14,8 @@
 //	Visited   after each visit: verdict, statistics, belief, interval; a missing page is tried
 //	          after intervals that double, until it is Forgotten
 //	Planned   at a check (policy.Check), when site or price have changed meanwhile
-//	Claimed   when its site claims a change: the claim's worth shortens the interval
+//	Claimed   when its site claims a change, or lists the page as unchanged: what that is worth
+//	          shortens or lengthens the interval
 //
 // A Record is all that is kept of this, 40 to 90 bytes. It has durations and no time of day.
 package visits

@@ -47,6 +47,8 @@ type Surroundings struct {
 	// MaxAge is how long the answer may be kept by its own account (Cache-Control, Expires); 0:
 	// nothing is said. It counts as half a visit.
 	MaxAge time.Duration
+	// Sitemap is what the dates in the site's sitemap and feeds are worth.
+	Sitemap claims.Record
 	// Hides: its site hides changes (Hides), so that an answer that nothing has changed says nothing.
 	Hides bool
 }
@@ -55,6 +57,7 @@ type Surroundings struct {
 // far.
 func (r Record) Visited(digest [20]byte, v *Visit, rules *Rules, by *Surroundings) (Record, Verdict) {
 	verdict := r.Judge(digest, v, rules.Compare)
+	r.Silent = 0 // it is of the time before
 	since := r.unanswered() + v.Elapsed
 	if by.Hides && r.Full > 0 {
 		since = r.sinceContent() + v.Elapsed
@@ -91,6 +94,7 @@ func (r Record) Visited(digest [20]byte, v *Visit, rules *Rules, by *Surrounding
 
 // First takes in the first visit, or one of a page of whose visits nothing is known.
 func (r Record) First(v *Visit, rules *Rules, by *Surroundings) Record {
+	r.Silent = 0
 	r = r.Planned(rules, by)
 	if v.Status != 0 {
 		r.note(Past{Status: v.Status, Took: v.Took})
@@ -144,6 +148,7 @@ func (r Record) Planned(rules *Rules, by *Surroundings) Record {
 		return r
 	}
 	r.Interval = policy.Plan(r.Belief, r.Weight, by.Price, rules.Bounds)
+	r.Interval = r.silence(by.Sitemap, rules)
 	return r
 }
 

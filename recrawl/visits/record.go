@@ -20,6 +20,9 @@ type Record struct {
 	// Listed: the site's sitemap or feed names the page with a date. Moved: that date is later than the newest
 	// visit.
 	Listed, Moved bool
+	// Silent is how long after the newest visit the site last listed the page with no later date; 0:
+	// it did not, or that says nothing. AppendAll keeps it.
+	Silent time.Duration
 	// Misses counts the answers in a row that the page is not there.
 	Misses int
 	// Full counts the visits since the last one without validators.

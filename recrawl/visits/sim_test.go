@@ -388,7 +388,7 @@ func (a *adaptive) tick(s *simulation) {
 	a.prior = a.all.Prior(a.over)
 	for k := range a.nodes {
 		n := &a.nodes[k]
-		c := n.demand.Curve(a.bounds, s.budget/float64(len(a.nodes)))
+		c := n.demand.Curve(a.bounds, 1, s.budget/float64(len(a.nodes)))
 		sent, err := policy.DecodeCurve(c.Append(nil))
 		if err != nil {
 			panic(err)

@@ -52,7 +52,7 @@ func (r *Reporter) sampleRevisits(s *metrics.Sample, held *crawl.Counters) {
 	}
 	f := r.Revisits.Figures()
 	late, due := f.Late.Seconds(), f.Waiting+held.QueuedRevisits
-	v.Late, v.Due, v.Capacity, v.Expected = &late, &due, &f.Capacity, f.Expected
+	v.Late, v.Due, v.Capacity, v.Expected = &late, &due, &f.Capacity, r.Revisits.Expected()
 	if f.Price > 0 {
 		v.Price = &f.Price
 	}

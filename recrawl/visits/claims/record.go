@@ -78,6 +78,14 @@ func (r Record) TrustsDates() bool {
 	return among(r.Hits, r.Alarms) >= least && among(r.Misses, r.Quiet) <= most
 }
 
+// Proved reports whether the site's silence about a page may put off a visit: it has claimed some
+// changes that visits found, and at least twice as many as it has kept silent about. A few of those are no
+// lies: a page may change between the time at which the site was asked and the visit.
+func (r Record) Proved() bool {
+	const some, each = 2, 2
+	return r.Hits >= some && r.Hits >= each*r.Misses
+}
+
 // Packed is the form for the disk, in bytes.
 const Packed = 8
 
