@@ -169,6 +169,7 @@ type Node struct {
 	bot            *bot                        // nil: no request is signed
 	mismatch       atomic.Pointer[keyMismatch] // nil: the others sign with the same key
 	mismatchTold   bool                        // measure's: the log has it
+	mismatchPaused bool                        // measure's: it was there a second ago
 	tracer         *tracing.Tracer             // nil: no traces
 	traced         *tracing.Visits             // nil as well
 
