@@ -17,6 +17,8 @@
 // so are a plain 403 and a 503 that announces maintenance. A page that asks only for a captcha, of a
 // product that has no row, is a wall of Other.
 //
+// A Table may have a user's rows behind those of the package (ParseMarks); they are judged alike.
+//
 // The work is bounded: one search for all marks in at most maxBody bytes of a page that passed the
 // second step, and a look at its title. Only where marks were found the words are counted.
 package wall

@@ -30,26 +30,44 @@ const (
 	maxTitle = 200
 )
 
-// Of is the product whose wall an answer is; None: it is no wall.
-func Of(a *Answer) Product {
-	if p := outright(a); p != None {
+// Table has the marks by which answers are judged. It does not change.
+type Table struct {
+	rows  []row
+	marks *finder
+}
+
+// builtIn has the rows of this package.
+var builtIn = newTable(table[:])
+
+func newTable(rows []row) *Table { return &Table{rows, newFinder(rows)} }
+
+// Of is the product whose wall an answer is, by the marks of this package; None: it is no wall.
+func Of(a *Answer) Product { return builtIn.Of(a) }
+
+// Of is the product whose wall an answer is; None: it is no wall. A nil Table has the marks of this
+// package.
+func (t *Table) Of(a *Answer) Product {
+	if t == nil {
+		t = builtIn
+	}
+	if p := t.outright(a); p != None {
 		return p
 	}
 	if !possible(a) {
 		return None
 	}
-	return weigh(a)
+	return t.weigh(a)
 }
 
 // outright is the product that says in a header that the answer is its challenge.
-func outright(a *Answer) Product {
+func (t *Table) outright(a *Answer) Product {
 	if len(a.Header) == 0 || a.Status >= 300 && a.Status < 400 {
 		return None
 	}
-	for i := range table {
-		for _, h := range table[i].outright {
+	for i := range t.rows {
+		for _, h := range t.rows[i].outright {
 			if h.in(a.Header) {
-				return table[i].product
+				return t.rows[i].product
 			}
 		}
 	}
@@ -99,12 +117,12 @@ func fewLinks(body []byte) bool {
 }
 
 // weigh sums up the marks of each product, and sets them against the content.
-func weigh(a *Answer) Product {
-	title, have := titleOf(a.Body), marks.in(a.Body)
+func (t *Table) weigh(a *Answer) Product {
+	title, have := titleOf(a.Body), t.marks.in(a.Body)
 	best, most := None, 0
-	for i := range table {
-		if w := table[i].weight(a, title, have.weights[i]); w > most {
-			best, most = table[i].product, w
+	for i := range t.rows {
+		if w := t.rows[i].weight(a, title, have.weights[i]); w > most {
+			best, most = t.rows[i].product, w
 		}
 	}
 	if most < decides && !have.captcha {

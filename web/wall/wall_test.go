@@ -221,7 +221,7 @@ func TestTable(t *testing.T) {
 			}
 		}
 	}
-	if len(marks.needles) > 512 {
+	if len(builtIn.marks.needles)+maxOwn*maxRowMarks > maxNeedles || len(table)+maxOwn > maxRows {
 		t.Error("more marks than finder.in has room for")
 	}
 	if len(table) < 20 {
@@ -298,7 +298,7 @@ func FuzzOf(f *testing.F) {
 			t.Errorf("%d", p)
 		}
 		a.Body = append(bytes.Clone(body), make([]byte, maxBody)...)
-		if q := Of(a); q != None && q != outright(a) {
+		if q := Of(a); q != None && q != builtIn.outright(a) {
 			t.Errorf("a page of %d bytes is the wall of %s", len(a.Body), q)
 		}
 		if p != None && status >= 300 && status < 400 {
