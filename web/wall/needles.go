@@ -16,7 +16,16 @@ type needle struct {
 	text   string
 	row    int // of the Table; -1: of captchas
 	weight int
+	kind   kind
 }
+
+// kind is where in a page a needle means something.
+type kind uint8
+
+const (
+	inCode kind = 1 << iota // tags and scripts
+	inText                  // what a reader sees
+)
 
 // finder has the needles by a hash of their first bytes.
 type finder struct {
@@ -39,43 +48,49 @@ func newFinder(rows []row) *finder {
 		f.needles = append(f.needles, n)
 	}
 	for i := range rows {
-		for _, m := range rows[i].body {
-			add(needle{m.text, i, m.weight})
+		for _, m := range rows[i].code {
+			add(needle{m.text, i, m.weight, inCode})
+		}
+		for _, m := range rows[i].says {
+			add(needle{m.text, i, m.weight, inText})
 		}
 	}
 	for _, text := range captchas {
-		add(needle{text: text, row: -1})
+		add(needle{text: text, row: -1, kind: inCode})
 	}
 	return f
 }
 
 func hashOf(first uint32) uint32 { return first * 2654435761 >> 20 }
 
-// found is what stands in a page: the weight of each row, and whether it asks for a captcha.
+// found is what stands in a page: the weights of each row, and whether it asks for a captcha.
 type found struct {
-	weights [maxRows]int
-	captcha bool
+	code, says [maxRows]int
+	captcha    bool
 }
 
-// in looks for all needles. Each counts once.
-func (f *finder) in(body []byte) (have found) {
+// in looks for the needles of these kinds, and adds what it finds. Each counts once.
+func (f *finder) in(body []byte, kinds kind, have *found) {
 	var seen [maxNeedles / 64]uint64
 	for i := 0; i+anchor <= len(body); i++ {
 		candidates := f.byHash[hashOf(binary.LittleEndian.Uint32(body[i:]))]
 		for _, c := range candidates {
 			n := &f.needles[c]
-			if seen[c/64]>>(c%64)&1 != 0 || len(body)-i < len(n.text) || string(body[i:i+len(n.text)]) != n.text {
+			if seen[c/64]>>(c%64)&1 != 0 || len(body)-i < len(n.text) || n.kind&kinds == 0 ||
+				string(body[i:i+len(n.text)]) != n.text {
 				continue
 			}
 			seen[c/64] |= 1 << (c % 64)
-			if n.row < 0 {
+			switch {
+			case n.row < 0:
 				have.captcha = true
-			} else {
-				have.weights[n.row] += n.weight
+			case n.kind == inCode:
+				have.code[n.row] += n.weight
+			default:
+				have.says[n.row] += n.weight
 			}
 		}
 	}
-	return have
 }
 
 // hasAny reports whether a text has one of the words.

@@ -109,19 +109,22 @@ func (s *section) add(word, rest string) error {
 		} else {
 			s.hints = append(s.hints, f)
 		}
-	case "title", "body":
+	case "title", "code", "says":
 		m, err := parseMark(rest)
 		if err != nil {
 			return fmt.Errorf("%s: %w", word, err)
 		}
-		if word == "title" {
+		switch word {
+		case "title":
 			m.text = strings.ToLower(strings.Join(strings.Fields(m.text), " "))
 			s.titles = append(s.titles, m)
-		} else {
-			s.body = append(s.body, m)
+		case "code":
+			s.code = append(s.code, m)
+		default:
+			s.says = append(s.says, m)
 		}
 	default:
-		return fmt.Errorf("%q is no mark: write wall, header, hint, title or body", word)
+		return fmt.Errorf("%q is no mark: write wall, header, hint, title, code or says", word)
 	}
 	return nil
 }
@@ -161,19 +164,21 @@ func parseMark(text string) (mark, error) {
 
 // decides reports marks that together never make an answer a wall.
 func (s *section) decides() error {
-	most, title := 1, 0 // an error status
-	if len(s.hints) > 0 {
-		most++
-	}
+	title, most := 0, 1 // an error status
 	for _, m := range s.titles {
 		title = max(title, m.weight)
 	}
-	for _, m := range s.body {
+	for _, m := range append(s.code[:len(s.code):len(s.code)], s.says...) {
 		most += m.weight
 	}
-	if most += title; len(s.outright) == 0 && (most < decides || len(s.titles)+len(s.body) == 0) {
-		return fmt.Errorf("the marks of this wall never decide: all of them weigh %d with an error "+
-			"status, and %d are needed, a title or a body among them; or give a header", most, decides)
+	inPage := most > 1 || title >= leastTitle
+	if most += title; len(s.hints) > 0 {
+		most++
+	}
+	if len(s.outright) == 0 && (!inPage || most < decides) {
+		return fmt.Errorf("the marks of this wall never decide: all of them and an error status weigh "+
+			"%d, and %d are needed, with code, says or a title of %d among them; or give a header",
+			most, decides, leastTitle)
 	}
 	return nil
 }

@@ -12,10 +12,10 @@ wall other
 header X-Guard: blocked
 hint   Server: guard
 title  1 One   Moment at the gate
-body   2 /guard/challenge.js
+code   2 /guard/challenge.js
 
 wall cloudflare
-body 3 /cdn-cgi/new-challenge/
+code 3 /cdn-cgi/new-challenge/
 `
 
 // TestOwnMarks: a user's rows are judged as those of the package, which stay.
@@ -48,6 +48,7 @@ func TestOwnMarks(t *testing.T) {
 		{"title and status alone", None, 403, "", page("One moment at the gate", "")},
 		{"a mark of a product", Cloudflare, 200, "", page("",
 			`<script src="/cdn-cgi/new-challenge/x.js"></script>`)},
+		{"a question about it", None, 200, "", page("", "<p>What is /cdn-cgi/new-challenge/ ?")},
 		{"an article about it", None, 200, "", page("", words(500)+"/cdn-cgi/new-challenge/")},
 	} {
 		a := answerOf(tc.status, tc.header, tc.body)
@@ -71,12 +72,12 @@ func TestParseMarks(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"nothing", "", "no wall"},
 		{"comments alone", "# wall other\n", "no wall"},
-		{"a mark before the first wall", "\n# x\nbody 3 challenge.js\n",
-			"line 3: \"body\" comes before"},
-		{"an unknown product", "wall nobody\nbody 3 challenge.js",
+		{"a mark before the first wall", "\n# x\ncode 3 challenge.js\n",
+			"line 3: \"code\" comes before"},
+		{"an unknown product", "wall nobody\ncode 3 challenge.js",
 			"line 1: wall \"nobody\": give other, or one of cloudflare, "},
 		{"no product", "wall\n", "line 1: wall \"\""},
-		{"an unknown word", "wall other\nbody 3 challenge.js\nscript 2 x.js",
+		{"an unknown word", "wall other\ncode 3 challenge.js\nscript 2 x.js",
 			"line 3: \"script\" is no mark"},
 		{"a header without a colon", "wall other\nheader X-Guard\n",
 			"line 2: header: \"X-Guard\" is no header field"},
@@ -85,25 +86,25 @@ func TestParseMarks(t *testing.T) {
 		{"a name with a blank", "wall other\nhint X Guard: a\n", "line 2: hint: "},
 		{"a long header", "wall other\nheader X: " + strings.Repeat("a", 300),
 			"line 2: header: it is longer"},
-		{"no weight", "wall other\nbody challenge.js\n",
-			"line 2: body: \"challenge.js\" is no weight"},
-		{"weight 0", "wall other\nbody 0 challenge.js\n", "line 2: body: \"0\" is no weight"},
+		{"no weight", "wall other\ncode challenge.js\n",
+			"line 2: code: \"challenge.js\" is no weight"},
+		{"weight 0", "wall other\ncode 0 challenge.js\n", "line 2: code: \"0\" is no weight"},
 		{"weight 4", "wall other\ntitle 4 challenge\n", "line 2: title: \"4\" is no weight"},
-		{"no text", "wall other\nbody 3\n", "line 2: body: \"\" is too short"},
-		{"a short text", "wall other\nbody 3 abc\n", "line 2: body: \"abc\" is too short"},
-		{"a long text", "wall other\nbody 3 " + strings.Repeat("a", 300),
-			"line 2: body: the text is longer"},
-		{"not UTF-8", "wall other\nbody 3 challenge\xff\n", "line 2: it is not UTF-8"},
+		{"no text", "wall other\ncode 3\n", "line 2: code: \"\" is too short"},
+		{"a short text", "wall other\ncode 3 abc\n", "line 2: code: \"abc\" is too short"},
+		{"a long text", "wall other\ncode 3 " + strings.Repeat("a", 300),
+			"line 2: code: the text is longer"},
+		{"not UTF-8", "wall other\ncode 3 challenge\xff\n", "line 2: it is not UTF-8"},
 		{"marks that never decide",
-			"wall other\nheader X-A: b\n\nwall other\nbody 1 challenge.js\n",
-			"line 4: the marks of this wall never decide: all of them weigh 2"},
+			"wall other\nheader X-A: b\n\nwall other\ncode 1 challenge.js\n",
+			"line 4: the marks of this wall never decide: all of them and an error status weigh 2"},
 		{"hints alone", "wall other\nhint Server: guard\n",
 			"line 1: the marks of this wall never decide"},
-		{"a wall without marks", "wall other\nwall other\nbody 3 challenge.js\n",
+		{"a wall without marks", "wall other\nwall other\ncode 3 challenge.js\n",
 			"line 1: the marks of this wall never decide"},
-		{"many walls", strings.Repeat("wall other\nbody 3 challenge.js\n", maxOwn+1),
+		{"many walls", strings.Repeat("wall other\ncode 3 challenge.js\n", maxOwn+1),
 			"line 129: there are more than 64 walls"},
-		{"many marks", "wall other\n" + strings.Repeat("body 3 challenge.js\n", maxRowMarks+1),
+		{"many marks", "wall other\n" + strings.Repeat("code 3 challenge.js\n", maxRowMarks+1),
 			"line 34: this wall has more than 32 marks"},
 		{"a large file", strings.Repeat("#\n", MaxMarksFile), "longer than 262144 bytes"},
 	} {
@@ -112,7 +113,7 @@ func TestParseMarks(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}
 	}
-	most := "wall other\n" + strings.Repeat("body 3 challenge.js\n", maxRowMarks)
+	most := "wall other\n" + strings.Repeat("code 3 challenge.js\n", maxRowMarks)
 	if _, err := ParseMarks([]byte(strings.Repeat(most, maxOwn))); err != nil {
 		t.Errorf("as much as there may be: %v", err)
 	}

@@ -195,14 +195,14 @@ func TestTable(t *testing.T) {
 		if seen[r.product] = true; r.source == "" || len(r.date) != len("2026-01-01") {
 			t.Errorf("%s: without a source or its date", name)
 		}
-		most := 2 // a hint and an error status
-		for _, b := range r.body {
+		most, inPage := 2, append(append([]mark{}, r.code...), r.says...) // a hint and an error status
+		for _, b := range inPage {
 			most += b.weight
 		}
 		if len(r.titles) > 0 {
 			most += r.titles[0].weight
 		}
-		for _, b := range r.body {
+		for _, b := range inPage {
 			if len(b.text) < anchor || b.weight < 1 {
 				t.Errorf("%s: mark %q", name, b.text)
 			}
