@@ -98,7 +98,7 @@ func TestURLsListOfFolder(t *testing.T) {
 	// Nothing links to /sitemap.xml, and the link to /secret leads somewhere for people.
 	broken := list("--state", "broken", "--referrer", "-o", "csv")
 	broken.want(t, command.ExitOK, web.URL+"/gone,127.0.0.1,done,404,1,0,2", "")
-	if lines := strings.Split(strings.TrimSpace(broken.out), "\n"); len(lines) != 2 || !strings.HasSuffix(lines[1], ",,"+web.URL+"/") {
+	if lines := strings.Split(strings.TrimSpace(broken.out), "\n"); len(lines) != 2 || !strings.HasSuffix(lines[1], ",,"+web.URL+"/,") {
 		t.Errorf("broken links: %s", broken.out)
 	}
 	list("--state", "broken", "--referrer").want(t, command.ExitOK, " "+web.URL+"/gone "+web.URL+"/\n", "")
