@@ -70,6 +70,7 @@ func TestSignedRequests(t *testing.T) {
 		sites.verifiedByOthers(t, signedMessage{url, resp.StatusCode, flat(resp.Header), string(body)})
 	})
 
+	sites.restartWithAnotherKey(t, c)
 	c.add().ready() // without the key
 	until(t, time.Minute, func() string {
 		var s crawl.Status
@@ -92,6 +93,45 @@ func TestSignedRequests(t *testing.T) {
 	for _, wrong := range sites.wrong[:min(len(sites.wrong), 5)] {
 		t.Error(wrong)
 	}
+}
+
+// restartWithAnotherKey kills a node and starts it with a key of its own, then with another address
+// of the right key. Both times the health names it; the sites see whether it asks for anything.
+func (s *signedSites) restartWithAnotherKey(t *testing.T, c *cluster) {
+	t.Helper()
+	odd, right := c.nodes[2], c.nodes[2].flags
+	other := filepath.Join(t.TempDir(), "other.pem")
+	if code, _, errs := run(t, "", "keygen", "--bot", other); code != 0 {
+		t.Fatal(errs)
+	}
+	for want, flags := range map[string][]string{
+		"another key":   {"--bot-key", other, "--bot-agent", botAgent},
+		"(--bot-agent)": {"--bot-key", right[1], "--bot-agent", "https://other.example.org"},
+	} {
+		odd.signal(syscall.SIGKILL)
+		<-odd.done
+		odd.flags = flags
+		odd.start()
+		until(t, time.Minute, func() string {
+			var status crawl.Status
+			if err := c.nodes[0].decode("/status", &status); err != nil {
+				return err.Error()
+			}
+			for _, r := range status.Cluster.Health.Reasons {
+				if r.Code == crawl.ReasonBotKey && strings.Contains(r.Message, odd.name+" fetches nothing") &&
+					strings.Contains(r.Message, want) {
+					return ""
+				}
+			}
+			return fmt.Sprintf("no %q of %s in %+v", want, odd.name, status.Cluster.Health)
+		})
+	}
+	odd.signal(syscall.SIGKILL)
+	<-odd.done
+	odd.flags = right
+	odd.start()
+	odd.ready()
+	c.converged(time.Minute)
 }
 
 // signedSites are hosts that link to each other, and verify each request.
