@@ -143,9 +143,9 @@ var table = [...]row{
 	{product: Fastly,
 		hints:  []field{{"X-Served-By", "cache-"}, {"Server", "Varnish"}},
 		titles: []mark{{"client challenge", 2}},
-		code:   []mark{{"/_fs-ch-", 2}},
+		code:   []mark{{"/_fs-ch-", 1}},
 		says:   []mark{{"Please enable JavaScript to proceed.", 1}},
-		source: "https://www.fastly.com/documentation/guides/security/client-challenges/",
+		source: "https://www.fastly.com/documentation/guides/security/client-challenges/how-client-challenges-work",
 		date:   "2026-11-29"},
 	{product: Vercel,
 		outright: []field{{"X-Vercel-Mitigated", "challenge"}, {"X-Vercel-Mitigated", "deny"}},
@@ -242,7 +242,10 @@ var table = [...]row{
 		hints:  []field{{"Server", "FortiWeb"}},
 		titles: []mark{{"web page blocked!", 1}},
 		code:   []mark{{".fgd_icon", 2}},
-		says:   []mark{{"Server unavailable! You can visit", 1}, {"FortiWeb", 1}, {"FORTIGUARD", 1}},
+		says: []mark{
+			{"Server unavailable! You can visit", 1}, {"Attack ID", 1}, {"Message ID", 1},
+			{"FortiWeb", 1}, {"FORTIGUARD", 1},
+		},
 		source: detectors + ", fortiweb, fortigate",
 		date:   "2026-11-29"},
 	{product: Imunify360,
@@ -270,24 +273,26 @@ var table = [...]row{
 		date:   "2026-11-29"},
 }
 
-// captchas are what pages load that ask for a captcha, of makers whose captchas are part of ordinary
-// pages too.
+// captchas are what pages load that ask for a captcha, of makers whose captchas are part of
+// ordinary pages too.
 var captchas = [...]string{
-	"hcaptcha.com/1/api.js", "js.hcaptcha.com", "google.com/recaptcha/api.js", "google.com/recaptcha/enterprise.js",
-	"recaptcha.net/recaptcha/api.js", "challenges.cloudflare.com/turnstile/", "client-api.arkoselabs.com", "static.geetest.com",
+	"hcaptcha.com/1/api.js", "js.hcaptcha.com", "google.com/recaptcha/api.js",
+	"google.com/recaptcha/enterprise.js", "recaptcha.net/recaptcha/api.js",
+	"challenges.cloudflare.com/turnstile/", "client-api.arkoselabs.com", "static.geetest.com",
 	"friendlycaptcha", "smartcaptcha.yandexcloud.net", "/altcha",
 }
 
 // challengeTitles are words of the titles of pages that ask for a captcha and have nothing else.
 var challengeTitles = [...]string{
-	"just a moment", "security check", "are you a robot", "are you human", "not a robot", "not a bot", "human verification",
-	"verify you are human", "verifying you are human", "checking your browser", "bot verification", "captcha", "one moment, please",
-	"robot check", "access denied", "attention required",
-	"sicherheitsprüfung", "sicherheitsüberprüfung", "sind sie ein mensch", "kein roboter", "kein bot",
-	"vérification de sécurité", "êtes-vous un robot", "êtes-vous humain", "pas un robot",
-	"¿eres un robot", "¿eres humano", "no soy un robot", "no eres un robot", "verificación de seguridad",
-	"você é humano", "não sou um robô", "verificação de segurança", "sei umano", "non sono un robot",
-	"ben je een robot", "geen robot", "nie jestem robotem", "robot değilim",
-	"вы не робот", "я не робот", "не бот", "проверка браузера", "проверка безопасности",
-	"人机验证", "安全验证", "机器人", "機器人", "ロボットではありません", "로봇이 아닙니다",
+	"just a moment", "security check", "are you a robot", "are you human", "not a robot",
+	"not a bot", "human verification", "verify you are human", "verifying you are human",
+	"checking your browser", "bot verification", "captcha", "one moment, please", "robot check",
+	"access denied", "attention required", "sicherheitsprüfung", "sicherheitsüberprüfung",
+	"sind sie ein mensch", "kein roboter", "kein bot", "vérification de sécurité",
+	"êtes-vous un robot", "êtes-vous humain", "pas un robot", "¿eres un robot", "¿eres humano",
+	"no soy un robot", "no eres un robot", "verificación de seguridad", "você é humano",
+	"não sou um robô", "verificação de segurança", "sei umano", "non sono un robot",
+	"ben je een robot", "geen robot", "nie jestem robotem", "robot değilim", "вы не робот",
+	"я не робот", "не бот", "проверка браузера", "проверка безопасности", "人机验证", "安全验证", "机器人",
+	"機器人", "ロボットではありません", "로봇이 아닙니다",
 }
