@@ -23,7 +23,7 @@ PROTOC_GEN_GRPC   := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc prometheus systemd \
                      'chromium|chromium-headless-shell|google-chrome-stable' curl wget fonts-liberation zsh fish mandoc podman runc netavark aardvark-dns
 # Folders whose package-lock.json names packages of npm, which go below these folders.
-NPM_FOLDERS       := integration/warcio integration/wabac integration/manifests integration/axe integration/duckdb
+NPM_FOLDERS       := integration/warcio integration/wabac integration/manifests integration/axe integration/duckdb integration/webbotauth
 
 # T is the time for each fuzz target, SEEDS the number of fixed simulations and RANDOM_SEEDS of others, COUNT the
 # repeats of benchmarks, PAIRS the runs of each thing that is compared, GOALS letters of docs/performance.md, SOAK_RUNS the runs of each fault scenario,

@@ -14,6 +14,7 @@ import (
 	"crawlnode/api/plaintext"
 	"crawlnode/crawl"
 	"crawlnode/security/door"
+	"crawlnode/web/botauth"
 )
 
 // Backend is the node, as the API uses it. Its methods may be called from many goroutines at once,
@@ -118,10 +119,9 @@ type Options struct {
 	// Hosts are host names, without port, that requests to this node may use in addition to IP
 	// addresses, localhost and names without a dot.
 	Hosts []string
-	// BotKeys returns the directory of the keys by which this node signs requests, and the header
-	// fields that sign it, for the authority of a request; own says that only this node goes by
-	// that name. Without a signature the fields are "". Nil, or a nil body: there is no key.
-	BotKeys func(authority string, own bool) (body []byte, input, signature string)
+	// BotKeys returns the directory of the keys by which this node signs requests, for an authority
+	// that is the node's own or not; without a body: it signs none. nil: the same.
+	BotKeys func(authority string, own bool) botauth.Published
 	// Logger gets one line for each failure inside the node.
 	Logger *slog.Logger
 	// History holds the curves of the dashboard. The caller runs it and waits for its end. Nil:
@@ -224,8 +224,8 @@ type server struct {
 	lists       chan struct{} // one for each list of URLs that is streamed
 	document    []byte        // OpenAPI
 	metricsPage http.Handler
-	botKeys     func(authority string, own bool) (body []byte, input, signature string) // Options.BotKeys
-	ownHosts    []string                                                                // Options.Hosts
+	botKeys     func(authority string, own bool) botauth.Published // Options.BotKeys
+	ownHosts    []string                                           // Options.Hosts
 }
 
 func (s *server) metrics(w http.ResponseWriter, r *http.Request) { s.metricsPage.ServeHTTP(w, r) }

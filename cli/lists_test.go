@@ -44,7 +44,7 @@ func TestURLsList(t *testing.T) {
 		{"", command.ExitOK, "done       200     0 2026-11-24T01:02:03Z -               http://a.test/?x&y\n" +
 			`skipped      -     3 2026-11-24T01:02:03Z robots          http://b.test/\x1b` + "\n", ""},
 		{"-o json --limit 1", command.ExitOK, `{"url":"http://a.test/?x&y","host":"a.test",`, ""},
-		{"-o csv", command.ExitOK, "url,host,state,status,depth,attempts,fetched_at,not_before,cause,reason,partition,changed_at,referrer\nhttp://a.test/?x&y,a.test,done,200,0,0,2026-11-24T01:02:03Z,,,,0,,\n", ""},
+		{"-o csv", command.ExitOK, "url,host,state,status,depth,attempts,fetched_at,not_before,cause,reason,partition,changed_at,referrer,wall\nhttp://a.test/?x&y,a.test,done,200,0,0,2026-11-24T01:02:03Z,,,,0,,,\n", ""},
 		{"--match regex:(", command.ExitUsage, "", "missing )"},
 		{"--host down.test", command.ExitCluster, "", "still joining"},
 		{"--state open", command.ExitUsage, "", "must be one of"},
@@ -98,7 +98,7 @@ func TestURLsListOfFolder(t *testing.T) {
 	// Nothing links to /sitemap.xml, and the link to /secret leads somewhere for people.
 	broken := list("--state", "broken", "--referrer", "-o", "csv")
 	broken.want(t, command.ExitOK, web.URL+"/gone,127.0.0.1,done,404,1,0,2", "")
-	if lines := strings.Split(strings.TrimSpace(broken.out), "\n"); len(lines) != 2 || !strings.HasSuffix(lines[1], ",,"+web.URL+"/") {
+	if lines := strings.Split(strings.TrimSpace(broken.out), "\n"); len(lines) != 2 || !strings.HasSuffix(lines[1], ",,"+web.URL+"/,") {
 		t.Errorf("broken links: %s", broken.out)
 	}
 	list("--state", "broken", "--referrer").want(t, command.ExitOK, " "+web.URL+"/gone "+web.URL+"/\n", "")

@@ -140,6 +140,8 @@ type Politeness struct {
 	// node reads its own file, so that the private key is never sent between nodes.
 	BotKey   string `name:"bot-key" group:"politeness" placeholder:"FILE" help:"Sign every request with this Ed25519 key (Web Bot Auth), the same on all nodes; crawlnode keygen --bot makes it. With --bot-agent." live:"start"`
 	BotAgent string `name:"bot-agent" group:"politeness" placeholder:"URL" help:"https address that publishes the keys of --bot-key: a host with the well-known path, or the key set itself." live:"start"`
+	// WallMarks is a file of package wall, read by each node.
+	WallMarks string `name:"wall-marks" group:"politeness" placeholder:"FILE" help:"Marks of more bot walls, beside those that crawlnode knows; see docs/operations.md. The same on all nodes." live:"start"`
 	// Contact is a mail address or a web page about the crawl.
 	Contact string `group:"politeness" placeholder:"MAIL|URL" help:"Contact for site owners; required to crawl anything outside --allow-net." live:"cluster"`
 	// Robots is obey or ignore; ignore applies only to hosts inside AllowNet.

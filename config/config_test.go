@@ -48,7 +48,7 @@ func TestContractFlags(t *testing.T) {
 	t.Parallel()
 	want := strings.Fields(`name data-dir http gossip rpc advertise join cluster cluster-key-file insecure allow-remote-unsafe partitions
 		replication quorum proof-of-death seed seeds scope include exclude exclude-file assets focus focus-min normalize priority index recrawl recrawl-interval recrawl-min recrawl-max recrawl-share recrawl-worth recrawl-changed max-depth max-pages
-		max-pages-per-host max-suspicious-per-host max-duration max-body delay ip-delay fetchers user-agent robots-agent bot-key bot-agent contact robots dns allow-net store
+		max-pages-per-host max-suspicious-per-host max-duration max-body delay ip-delay fetchers user-agent robots-agent bot-key bot-agent wall-marks contact robots dns allow-net store
 		warc-size warc-compression derive log-skipped upload upload-endpoint keep-local sync tls-verify exit-when-done retries retry-statuses timeout header-timeout cookies blocked purpose preferences drain-timeout deny-net allow-ports debug-addr memory log-level log-format otlp-endpoint trace-sample trace-match sink fetch lease frontier-addr
 		render render-match renderers render-timeout render-memory render-screenshot browser`)
 	have := make(map[string]bool)
@@ -78,7 +78,7 @@ func TestContractDefaults(t *testing.T) {
 		"focus-min": "0", "render": "off", "render-timeout": "30s", "render-memory": "1GiB", "index": "off", "fetch": "on", "lease": "5m",
 		"keep-local": "all", "trace-sample": "0.001", "allow-ports": "80,443,8000-9000,seeds",
 		// Not set: none, or computed at the start.
-		"advertise": "", "join": "", "cluster-key-file": "", "seed": "", "seeds": "", "include": "", "exclude": "", "exclude-file": "", "ip-delay": "", "user-agent": "", "bot-key": "", "bot-agent": "",
+		"advertise": "", "join": "", "cluster-key-file": "", "seed": "", "seeds": "", "include": "", "exclude": "", "exclude-file": "", "ip-delay": "", "user-agent": "", "bot-key": "", "bot-agent": "", "wall-marks": "",
 		"contact": "", "dns": "", "allow-net": "", "focus": "", "normalize": "", "render-match": "", "browser": "", "frontier-addr": "", "upload": "",
 		"upload-endpoint": "", "sink": "", "otlp-endpoint": "", "trace-match": "", "deny-net": "",
 	}

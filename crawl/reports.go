@@ -81,8 +81,9 @@ type NodeBlock struct {
 
 // BotBlock is what a node says of its --bot-key.
 type BotBlock struct {
-	Keys  []string  `json:"keys"`  // JWK thumbprints (RFC 7638); the first one's key signs
-	Since time.Time `json:"since"` // the node's start
+	Keys  []string  `json:"keys"`            // JWK thumbprints (RFC 7638); the first one's key signs
+	Agent string    `json:"agent,omitempty"` // where they are published (--bot-agent)
+	Since time.Time `json:"since"`           // the node's start
 }
 
 // NodeLoad is how busy a node is with what a block does not tell elsewhere. Shares are from 0 to

@@ -11,6 +11,7 @@
 //	walk         a crawler of some 80 lines, to check and replace the lists of pages
 //	readWARC     reads archives with nothing but gzip and textproto
 //	secondReader reads archives with the npm package warcio, in integration/warcio
+//	verifiedByOthers verifies signed requests with npm packages, in integration/webbotauth
 //	check.mjs    in integration/wabac: the engine of ReplayWeb.page reads the pages of a WACZ file
 //	trail        every request as the web server saw it; judges repeats, take-overs and pauses
 //	robotsSite   hosts with every kind of robots.txt answer; judges what was fetched, and when

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
@@ -10,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,9 +28,10 @@ import (
 
 const botAgent = "https://bot.example.org"
 
-// TestSignedRequests: every request of two nodes to six hosts is signed, robots.txt, sitemaps, both
+// TestSignedRequests: every request of three nodes to six hosts is signed, robots.txt, sitemaps, both
 // ends of redirects and revisits included; it is verified here from RFC 9421 and the key that the
-// nodes publish. A third node without the key fetches nothing, and says so.
+// nodes publish, and by two packages of npm. A fourth node without the key fetches nothing, and
+// says so.
 func TestSignedRequests(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -42,7 +46,7 @@ func TestSignedRequests(t *testing.T) {
 	sites := newSignedSites(t, directory)
 	c := newCluster(t, "--partitions", "512", "--allow-net", "127.0.0.0/8", "--delay", "10ms", "--scope", "any",
 		"--recrawl", crawl.RecrawlFixed, "--recrawl-interval", "1s", "--recrawl-min", "1s", "--recrawl-max", "2s")
-	for range 2 {
+	for range 3 {
 		c.add("--bot-key", key, "--bot-agent", botAgent).ready()
 	}
 	c.converged(time.Minute)
@@ -50,7 +54,8 @@ func TestSignedRequests(t *testing.T) {
 	n.seed(sites.addresses()...)
 	sites.asked(t, 2)
 
-	resp, err := http.Get("http://" + n.http + "/.well-known/http-message-signatures-directory")
+	url := "http://" + n.http + "/.well-known/http-message-signatures-directory"
+	resp, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +66,11 @@ func TestSignedRequests(t *testing.T) {
 		strings.TrimSpace(string(body)) != strings.TrimSpace(directory) {
 		t.Errorf("the node publishes %s %s, %v; want %s", resp.Header, body, err, directory)
 	}
+	t.Run("second verifier", func(t *testing.T) {
+		sites.verifiedByOthers(t, signedMessage{url, resp.StatusCode, flat(resp.Header), string(body)})
+	})
 
+	sites.restartWithAnotherKey(t, c)
 	c.add().ready() // without the key
 	until(t, time.Minute, func() string {
 		var s crawl.Status
@@ -69,13 +78,13 @@ func TestSignedRequests(t *testing.T) {
 			return err.Error()
 		}
 		for _, r := range s.Cluster.Health.Reasons {
-			if r.Code == crawl.ReasonBotKey && strings.Contains(r.Message, "n3") {
+			if r.Code == crawl.ReasonBotKey && strings.Contains(r.Message, "n4") {
 				return ""
 			}
 		}
-		return fmt.Sprintf("the health does not name n3: %+v", s.Cluster.Health)
+		return fmt.Sprintf("the health does not name n4: %+v", s.Cluster.Health)
 	})
-	odd := c.nodes[2]
+	odd := c.nodes[3]
 	odd.signal(syscall.SIGTERM) // the hosts that it has taken wait until it hands them over
 	<-odd.done
 	sites.again()
@@ -86,13 +95,53 @@ func TestSignedRequests(t *testing.T) {
 	}
 }
 
+// restartWithAnotherKey kills a node and starts it with a key of its own, then with another address
+// of the right key. Both times the health names it; the sites see whether it asks for anything.
+func (s *signedSites) restartWithAnotherKey(t *testing.T, c *cluster) {
+	t.Helper()
+	odd, right := c.nodes[2], c.nodes[2].flags
+	other := filepath.Join(t.TempDir(), "other.pem")
+	if code, _, errs := run(t, "", "keygen", "--bot", other); code != 0 {
+		t.Fatal(errs)
+	}
+	for want, flags := range map[string][]string{
+		"another key":   {"--bot-key", other, "--bot-agent", botAgent},
+		"(--bot-agent)": {"--bot-key", right[1], "--bot-agent", "https://other.example.org"},
+	} {
+		odd.signal(syscall.SIGKILL)
+		<-odd.done
+		odd.flags = flags
+		odd.start()
+		until(t, time.Minute, func() string {
+			var status crawl.Status
+			if err := c.nodes[0].decode("/status", &status); err != nil {
+				return err.Error()
+			}
+			for _, r := range status.Cluster.Health.Reasons {
+				if r.Code == crawl.ReasonBotKey && strings.Contains(r.Message, odd.name+" fetches nothing") &&
+					strings.Contains(r.Message, want) {
+					return ""
+				}
+			}
+			return fmt.Sprintf("no %q of %s in %+v", want, odd.name, status.Cluster.Health)
+		})
+	}
+	odd.signal(syscall.SIGKILL)
+	<-odd.done
+	odd.flags = right
+	odd.start()
+	odd.ready()
+	c.converged(time.Minute)
+}
+
 // signedSites are hosts that link to each other, and verify each request.
 type signedSites struct {
 	servers []*httptest.Server
 	public  ed25519.PublicKey
 	keyID   string
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex      // guards the rest
+	got    []signedMessage // the first requests
 	count  map[string]int
 	nonces map[string]bool
 	wrong  []string
@@ -133,6 +182,9 @@ func newSignedSites(t *testing.T, directory string) *signedSites {
 func (s *signedSites) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.count[r.Host+r.URL.Path]++
+	if len(s.got) < maxVerified {
+		s.got = append(s.got, signedMessage{URL: "http://" + r.Host + r.URL.Path, Headers: flat(r.Header)})
+	}
 	if err := s.verify(r); err != nil {
 		s.wrong = append(s.wrong, fmt.Sprintf("%s%s: %v; %v", r.Host, r.URL.Path, err, r.Header))
 	}
@@ -152,10 +204,79 @@ func (s *signedSites) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// maxVerified is how many requests are given to other programs.
+const maxVerified = 500
+
+// signedMessage is a request, or an answer, as integration/webbotauth reads it.
+type signedMessage struct {
+	URL     string            `json:"url"`
+	Status  int               `json:"status,omitempty"`
+	Headers map[string]string `json:"headers"`
+	Body    string            `json:"body,omitempty"`
+}
+
+// flat are the fields of a header, in lower case.
+func flat(h http.Header) map[string]string {
+	m := map[string]string{}
+	for name, values := range h {
+		m[strings.ToLower(name)] = strings.Join(values, ", ")
+	}
+	return m
+}
+
+// verifiedByOthers has integration/webbotauth verify the first requests and the directory: with the
+// packages of npm web-bot-auth and http-message-signatures.
+func (s *signedSites) verifiedByOthers(t *testing.T, directory signedMessage) {
+	dir := needsPackages(t, "webbotauth", "web-bot-auth")
+	s.mu.Lock()
+	got := slices.Clone(s.got)
+	s.mu.Unlock()
+	given, err := json.Marshal(map[string]any{"requests": got, "directory": directory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("node", "verify.mjs")
+	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, bytes.NewReader(given), t.Output()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found struct {
+		Verified, Directory int
+		Errors              []string
+	}
+	if err := json.Unmarshal(out, &found); err != nil {
+		t.Fatalf("%s: %v", out, err)
+	}
+	paths := map[string]bool{}
+	for _, m := range got {
+		paths[m.URL[strings.LastIndexByte(m.URL, '/'):]] = true
+	}
+	if len(paths) != 6 || found.Verified != len(got) || found.Directory != 1 || len(found.Errors) > 0 {
+		t.Errorf("of %d requests for %v the packages verify %d, and %d signatures of the directory: %q",
+			len(got), paths, found.Verified, found.Directory, found.Errors[:min(len(found.Errors), 5)])
+	}
+}
+
+// needsPackages returns the folder with packages of npm; without them the test is left out, or
+// fails in CI.
+func needsPackages(t *testing.T, folder, name string) string {
+	t.Helper()
+	needsPrograms(t, "node")
+	dir, err := filepath.Abs(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "node_modules", name)); err != nil {
+		unable(t, "needs packages of npm that make deps installs: %v", err)
+	}
+	return dir
+}
+
 var signatureInput = regexp.MustCompile(`^sig1=(\("@authority" "signature-agent";key="sig1"\)(;.+))$`)
 
 // verify verifies one request: RFC 9421, section 3.2, with the components and parameters that
-// draft-meunier-web-bot-auth-architecture and its successors ask for.
+// draft-ietf-webbotauth-httpsig-protocol asks for.
 func (s *signedSites) verify(r *http.Request) error {
 	if got := r.Header.Get("Signature-Agent"); got != `sig1="`+botAgent+`"` {
 		return fmt.Errorf("Signature-Agent is %q", got)

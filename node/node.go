@@ -49,6 +49,7 @@ import (
 	"crawlnode/status/inspect"
 	"crawlnode/status/report"
 	"crawlnode/web/traps"
+	"crawlnode/web/wall"
 	"crawlnode/workers"
 )
 
@@ -167,8 +168,10 @@ type Node struct {
 	*workers.Front // answers the API about workers
 	sinks          *sink.Set
 	bot            *bot                        // nil: no request is signed
+	walls          *wall.Table                 // nil: those that crawlnode knows
 	mismatch       atomic.Pointer[keyMismatch] // nil: the others sign with the same key
 	mismatchTold   bool                        // measure's: the log has it
+	mismatchPaused bool                        // measure's: it was there a second ago
 	tracer         *tracing.Tracer             // nil: no traces
 	traced         *tracing.Visits             // nil as well
 

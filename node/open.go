@@ -83,6 +83,9 @@ func Open(o Options) (_ *Node, err error) {
 	if n.bot, err = openBot(&n.cfg, n.started); err != nil {
 		return nil, err
 	}
+	if n.walls, err = openWalls(n.cfg.WallMarks); err != nil {
+		return nil, err
+	}
 	if n.dir, n.name, err = datadir.OpenNamed(n.cfg.Name, n.cfg.DataDir == "", config.NameFrom, n.cfg.DataDirFor); err != nil {
 		return nil, err
 	}

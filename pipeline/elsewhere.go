@@ -97,7 +97,7 @@ func (w *worker) robotsFetch(keep, fetching context.Context, v crawl.Visit, rule
 	defer resp.Release()
 	a := answerOf(resp, at)
 	r := crawl.Response{Kind: crawl.RobotsFetched, Requested: true, Took: resp.Took, RetryAfter: askedWait(resp.Header, time.Now())}
-	p := wallOf(resp, rules)
+	p := w.p.wallOf(resp, rules)
 	if p != wall.None {
 		a, r.Wall = crawl.RobotsAnswer{At: at, Failure: crawl.WallReason(p)}, true
 	}

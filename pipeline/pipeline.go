@@ -18,6 +18,7 @@ import (
 	"crawlnode/web/scope"
 	"crawlnode/web/traps"
 	"crawlnode/web/urlnorm"
+	"crawlnode/web/wall"
 )
 
 // Source hands out visits. Its methods are called by many workers at once.
@@ -174,6 +175,8 @@ type Options struct {
 	NoFingerprints bool
 	// Traps detects endless series of pages. Nil: nothing does.
 	Traps Traps
+	// Walls has the marks of bot walls. Nil: those of package web/wall.
+	Walls *wall.Table
 	// Log reports pages that made a parser panic. Nil: no reports.
 	Log *slog.Logger
 }

@@ -131,7 +131,7 @@ func (c *robotsVisit) step(ctx context.Context) (crawl.RobotsAnswer, bool, error
 	c.o.Status, c.o.Took, c.o.ContentType, c.o.Truncated = resp.Status, resp.Took, resp.MediaType, string(resp.Truncated)
 	c.o.Bytes += resp.WireBytes
 	a := read(resp, c.at)
-	if c.wall = wallOf(resp, c.rules); c.wall != wall.None {
+	if c.wall = c.w.p.wallOf(resp, c.rules); c.wall != wall.None {
 		a = crawl.RobotsAnswer{At: c.at, Failure: crawl.WallReason(c.wall)}
 		c.r.Wall, c.o.Wall = true, c.wall
 	}

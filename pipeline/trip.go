@@ -206,7 +206,7 @@ func (w *worker) page(keep, fetching context.Context, takeBack context.CancelCau
 		lose(err, &r, &o)
 		return w.finish(keep, v, r, o)
 	}
-	o := answered(v, resp, rules)
+	o := w.p.answered(v, resp, rules)
 	w.keepCookies(&v, resp, rules, &o)
 	if rules.Settings.Revisits() {
 		o.MaxAge = maxAge(resp.Header, resp.Started.Add(resp.Took))
@@ -383,7 +383,7 @@ func triedAgain(v *crawl.Visit, status int, rules *Rules) bool {
 }
 
 // answered starts the outcome of a request that got an answer.
-func answered(v crawl.Visit, resp *fetcher.Response, rules *Rules) crawl.Outcome {
+func (p *Pipeline) answered(v crawl.Visit, resp *fetcher.Response, rules *Rules) crawl.Outcome {
 	o := crawl.Outcome{
 		Kind: crawl.Fetched, Status: resp.Status, FetchedAt: resp.Started, Took: resp.Took, Bytes: resp.WireBytes,
 		ContentType: resp.MediaType, Truncated: string(resp.Truncated), IsSitemap: v.Item.Via == crawl.ViaSitemapFile,
@@ -397,7 +397,7 @@ func answered(v crawl.Visit, resp *fetcher.Response, rules *Rules) crawl.Outcome
 	if triedAgain(&v, resp.Status, rules) {
 		o.Kind, o.Reason = crawl.URLFailed, retryReason(resp.Status)
 	}
-	if o.Wall = wallOf(resp, rules); o.Wall != wall.None {
+	if o.Wall = p.wallOf(resp, rules); o.Wall != wall.None {
 		o.Kind, o.Reason, o.ETag, o.LastMod = crawl.RateLimited, crawl.WallReason(o.Wall), "", ""
 	}
 	return o

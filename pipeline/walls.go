@@ -14,11 +14,13 @@ import (
 
 // wallOf is the product whose bot wall an answer is; None: it is none, or nobody wants to know. With a
 // browser the page is judged as it was fetched.
-func wallOf(resp *fetcher.Response, rules *Rules) wall.Product {
+func (p *Pipeline) wallOf(resp *fetcher.Response, rules *Rules) wall.Product {
 	if !rules.Settings.KnowsWalls() {
 		return wall.None
 	}
-	return wall.Of(&wall.Answer{Status: resp.Status, Header: resp.Header, MediaType: resp.MediaType, Body: resp.Body})
+	return p.o.Walls.Of(&wall.Answer{
+		Status: resp.Status, Header: resp.Header, MediaType: resp.MediaType, Body: resp.Body,
+	})
 }
 
 // keepWall archives a wall and completes the visit: its URL is tried again, or has failed.

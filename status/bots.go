@@ -12,16 +12,19 @@ type BotMember struct {
 	ID    crawl.NodeID
 	Name  string
 	Keys  []string  // ids; none: its requests are not signed
+	Agent string    // the address that publishes them (--bot-agent)
 	Since time.Time // its start, of a member with keys
 }
 
-// agrees reports whether a site's owner would take both for the same crawler: they have a key in
-// common, as during a rotation, or neither has one.
+// agrees reports whether a site's owner would take both for the same crawler: they name the same
+// address, which is what identifies a crawler (draft-ietf-webbotauth-httpsig-protocol, "The
+// Signature-Agent URL is the identifier"), and have a key in common, as during a rotation. Or
+// neither has a key.
 func (m *BotMember) agrees(with *BotMember) bool {
 	if len(m.Keys) == 0 || len(with.Keys) == 0 {
 		return len(m.Keys) == len(with.Keys)
 	}
-	return slices.ContainsFunc(m.Keys, func(k string) bool { return slices.Contains(with.Keys, k) })
+	return m.Agent == with.Agent && slices.ContainsFunc(m.Keys, func(k string) bool { return slices.Contains(with.Keys, k) })
 }
 
 // BotKeyMismatch reports whether the member self differs from the cluster, and returns the member that it

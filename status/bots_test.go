@@ -9,7 +9,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestBotKeyMismatch tries clusters written as "id:keys@start", and says which members differ.
+// TestBotKeyMismatch tries clusters written as "id:keys@start", of which a capital letter is an
+// address of its own, and says which members differ.
 func TestBotKeyMismatch(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ members, differ string }{
@@ -25,6 +26,9 @@ func TestBotKeyMismatch(t *testing.T) {
 		{"b:x@1 a:y@1", "b"},       // at once: any, and the same everywhere
 		{"a:x@1 b:yx@2 c:y@3", ""}, // a rotation, half-way
 		{"a:x@1 b:x@2 c:y@3 d:y@4", "c d"},
+		{"a:x@1 b:x@2 c:xA@1", "c"}, // the same key at another address
+		{"a:xA@2 b:xB@1", "a"},
+		{"a:xA@2 b:xyA@1", ""},
 	} {
 		var members []BotMember
 		for text := range strings.FieldsSeq(tc.members) {
@@ -32,7 +36,9 @@ func TestBotKeyMismatch(t *testing.T) {
 			keys, start, _ := strings.Cut(rest, "@")
 			m := BotMember{ID: crawl.NodeID(id)}
 			if keys != "" {
-				m.Keys, m.Since = strings.Split(keys, ""), time.Unix(int64(start[0]), 0)
+				m.Since = time.Unix(int64(start[0]), 0)
+				m.Keys = strings.Split(strings.TrimRight(keys, "AB"), "")
+				m.Agent = strings.TrimLeft(keys, "xy")
 			}
 			members = append(members, m)
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
@@ -27,9 +28,8 @@ func vectorKey(t *testing.T) Key {
 	return NewKey([ed25519.SeedSize]byte(seed))
 }
 
-// TestVector signs the request of the draft's test vector with a Signature-Agent (draft-meunier-
-// web-bot-auth-architecture, web_bot_auth_architecture_v2.json, the last one). Ed25519 has one
-// signature of each message, so the bytes must be equal.
+// TestVector signs the request of the draft's test vector (draft-ietf-webbotauth-httpsig-protocol,
+// "EdDSA Using Curve edwards25519"), but for its label. TestVectorSignature has the rest.
 func TestVector(t *testing.T) {
 	t.Parallel()
 	agent, err := ParseAgent("https://signature-agent.test")
@@ -51,7 +51,8 @@ func TestVector(t *testing.T) {
 	}
 }
 
-// TestVectorSignature signs the same vector with its own label, and compares the signature.
+// TestVectorSignature signs the same vector with its own label, and compares the signature. Ed25519
+// has one signature of each message, so the bytes must be equal.
 func TestVectorSignature(t *testing.T) {
 	t.Parallel()
 	const nonce = "n9p433xm+NJ3ph3upfBIGmsuwHw387YV7Q/F+6BSpGCVjYCqQw6rznNA8PVVLySrAWsv0hQtFioQb6E1YsauiA=="
@@ -163,6 +164,8 @@ func TestParseKeys(t *testing.T) {
 		{"another label", block("EC PRIVATE KEY", der), nil, "EC PRIVATE KEY"},
 		{"no DER", block(pemType, []byte("x")), nil, "PKCS #8"},
 		{"a damaged second", append(a.PEM(), b.PEM()[:60]...), nil, "damaged"},
+		{"a damaged first", append(b.PEM()[:60], a.PEM()...), nil, "damaged"},
+		{"a first without its end", slicesOf(b.PEM()[:90], []byte("\n"), a.PEM()), nil, "damaged"},
 	} {
 		keys, err := ParseKeys(tc.text)
 		if tc.bad != "" {
@@ -225,16 +228,47 @@ func TestDirectory(t *testing.T) {
 	if len(set.Keys) != 2 || fmt.Sprint(set.Keys[0]) != fmt.Sprint(want) || set.Keys[1]["kid"] != keys[1].ID() {
 		t.Errorf("got %v, want %v first of two", set.Keys, want)
 	}
-	input, signature := SignDirectory(keys, "bot.example", time.Unix(2_000_000_000, 0), [MaxKeys][NonceSize]byte{{1}, {2}})
-	inputs, signatures := strings.Split(input, ", "), strings.Split(signature, ", ")
+	now := time.Unix(2_000_000_000, 0)
+	p := PublishFor(keys, "bot.example", now, [MaxKeys][NonceSize]byte{{1}, {2}})
+	sum := sha256.Sum256(p.Body)
+	digest := "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
+	if !bytes.Equal(p.Body, Directory(keys)) || p.Digest != digest {
+		t.Errorf("%s has the digest %s, want %s", p.Body, p.Digest, digest)
+	}
+	inputs, signatures := strings.Split(p.Input, ", "), strings.Split(p.Signature, ", ")
 	for i, k := range keys {
 		label := fmt.Sprintf("sig%d=", i+1)
 		params, ok := strings.CutPrefix(inputs[i], label)
-		if !ok || !strings.HasPrefix(params, `("@authority";req);`) || !strings.Contains(params, k.ID()) ||
+		if !ok || !strings.HasPrefix(params, `("@authority";req "content-digest");created=1999999760;`) ||
+			!strings.Contains(params, k.ID()) || !strings.Contains(params, ";expires=2000604560;") ||
 			!strings.HasSuffix(params, `;tag="http-message-signatures-directory"`) {
 			t.Errorf("input %d: %s", i, inputs[i])
 		}
-		verify(t, k, "\"@authority\";req: bot.example\n\"@signature-params\": "+params, strings.TrimPrefix(signatures[i], label))
+		base := `"@authority";req: bot.example` + "\n" + `"content-digest": ` + digest + "\n" +
+			`"@signature-params": ` + params
+		verify(t, k, base, strings.TrimPrefix(signatures[i], label))
+	}
+	if u := Publish(keys); u.Digest != digest || u.Input != "" || u.Signature != "" {
+		t.Errorf("unsigned: %+v", u)
+	}
+}
+
+// TestDirectoryVector signs the draft's directory, whose body ends without a line end.
+func TestDirectoryVector(t *testing.T) {
+	t.Parallel()
+	k := vectorKey(t)
+	digest := contentDigest(bytes.TrimSpace(Directory([]Key{k})))
+	if want := "sha-256=:CADMT2aBdV/rqQr/NIru64ERQkCobVvllA4V0fLFDu0=:"; digest != want {
+		t.Fatalf("digest %s, want %s", digest, want)
+	}
+	got := k.signDirectory("signature-agent.test", digest, directoryComponents+
+		`;created=1735689600;expires=4889289600`+
+		`;keyid="poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U"`+
+		`;tag="http-message-signatures-directory"`)
+	want := ":l6P8R67tm3kujAxbHWio7ll01qrEZ0dKD/WWlGhNYEm" +
+		"TnFZM8Wt0VQ9zqGfvo7T/UMkBxsigzChM1Gpz7gOVBg==:"
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

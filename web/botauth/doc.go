@@ -13,8 +13,8 @@
 // JWK thumbprint (RFC 7638, with RFC 8037 appendix A.3).
 //
 // A Directory is what the address publishes: the public keys as a JWK Set (RFC 7517), and the
-// signature of each over the host that was asked, so that nobody can publish another's keys as
-// their own.
+// signature of each over the host that was asked and the body's digest (RFC 9530), so that nobody
+// can publish another's keys as their own.
 //
 // The package is pure: time and randomness are arguments, and it reads and writes no file. It
 // serialises the few structured fields (RFC 9651) that it needs itself, because all of them are

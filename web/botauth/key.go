@@ -63,6 +63,7 @@ func (k Key) PEM() []byte {
 // ParseKeys reads a key file: one block of PEM, or two while a key is replaced. The first key
 // signs; the public halves of both are published.
 func ParseKeys(text []byte) ([]Key, error) {
+	begun := bytes.Count(text, []byte("-----BEGIN "))
 	var keys []Key
 	for {
 		block, rest := pem.Decode(text)
@@ -82,10 +83,11 @@ func ParseKeys(text []byte) ([]Key, error) {
 		}
 	}
 	switch {
+	case len(keys) < begun: // pem.Decode skips what it cannot read, which may be the key that signs
+		return nil, fmt.Errorf("%d of %d blocks of PEM are damaged: each needs its BEGIN and END lines",
+			begun-len(keys), begun)
 	case len(keys) == 0:
 		return nil, errors.New("there is no private key in PEM: make one with: crawlnode keygen --bot FILE")
-	case bytes.Contains(text, []byte("-----BEGIN")):
-		return nil, errors.New("the PEM behind the last key is damaged: every block needs its BEGIN and END lines")
 	}
 	return keys, nil
 }

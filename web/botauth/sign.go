@@ -2,6 +2,7 @@ package botauth
 
 import (
 	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/base64"
 	"strconv"
 	"strings"
@@ -18,6 +19,9 @@ const (
 	// that waits for its connection, and for a verifier whose clock is ahead. The draft allows a
 	// day; a signature that was seen by somebody can be shown again to the same host until then.
 	Life = 15 * time.Minute
+	// DirectoryLife is that of the signatures of a directory. The draft asks for much more than the
+	// time in which lists of keys are published anew: it says only that the keys belong to the host.
+	DirectoryLife = 7 * 24 * time.Hour
 )
 
 // label names the signature in the three fields.
@@ -77,17 +81,48 @@ func Directory(keys []Key) []byte {
 	return []byte(b.String())
 }
 
-// SignDirectory signs an answer with the directory, once with each key of it, for the authority
-// that was asked: whoever copies the directory of another cannot make these. It returns the values
-// of Signature-Input and Signature.
-func SignDirectory(keys []Key, authority string, now time.Time, nonces [MaxKeys][NonceSize]byte) (input, signature string) {
+// Published is an answer with the directory: its body, and the values of the header fields
+// Content-Digest, Signature-Input and Signature. The last two are "" when nothing is signed.
+type Published struct {
+	Body                     []byte
+	Digest, Input, Signature string
+}
+
+// Publish makes an answer with the directory, without a signature.
+func Publish(keys []Key) Published {
+	body := Directory(keys)
+	return Published{Body: body, Digest: contentDigest(body)}
+}
+
+// PublishFor makes an answer with the directory, and signs it once with each key of it, for the
+// authority that was asked: whoever copies the directory of another cannot make these.
+func PublishFor(keys []Key, authority string, now time.Time, nonces [MaxKeys][NonceSize]byte) Published {
+	p := Publish(keys)
 	var inputs, signatures []string
 	for i, k := range keys {
-		params := `("@authority";req)` + parameters(k, now.Add(-Backdate), now.Add(Life-Backdate)) +
-			`;nonce="` + base64.StdEncoding.EncodeToString(nonces[i][:]) + `";tag="http-message-signatures-directory"`
+		nonce := base64.StdEncoding.EncodeToString(nonces[i][:])
+		params := directoryComponents +
+			parameters(k, now.Add(-Backdate), now.Add(DirectoryLife-Backdate)) +
+			`;nonce="` + nonce + `";tag="http-message-signatures-directory"`
 		label := "sig" + strconv.Itoa(i+1)
 		inputs = append(inputs, label+"="+params)
-		signatures = append(signatures, label+"="+k.sign(`"@authority";req: `+authority+"\n", params))
+		signatures = append(signatures, label+"="+k.signDirectory(authority, p.Digest, params))
 	}
-	return strings.Join(inputs, ", "), strings.Join(signatures, ", ")
+	p.Input, p.Signature = strings.Join(inputs, ", "), strings.Join(signatures, ", ")
+	return p
+}
+
+// directoryComponents are what a signature of a directory covers: the host that was asked, and the
+// body (draft-ietf-webbotauth-httpsig-protocol, "Possession Proof on the Directory Response").
+const directoryComponents = `("@authority";req "content-digest")`
+
+// signDirectory signs an answer to a request for the directory.
+func (k Key) signDirectory(authority, digest, params string) string {
+	return k.sign(`"@authority";req: `+authority+"\n"+`"content-digest": `+digest+"\n", params)
+}
+
+// contentDigest is the value of Content-Digest (RFC 9530, section 2).
+func contentDigest(body []byte) string {
+	sum := sha256.Sum256(body)
+	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
 }

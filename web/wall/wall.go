@@ -24,32 +24,51 @@ const (
 	// maxLinks and maxWords bound what else stands on a wall. Anubis explains itself in 250 words.
 	maxLinks = 10
 	maxWords = 400
-	// maxCaptchaWords bounds the words of a page that is a wall only because it asks for a captcha.
-	maxCaptchaWords = 80
+	// maxAloneWords bounds the words of a page that has no code of a product and no error status, or
+	// that is a wall only because it asks for a captcha.
+	maxAloneWords = 80
 	// maxTitle bounds the part of a title that is compared.
 	maxTitle = 200
 )
 
-// Of is the product whose wall an answer is; None: it is no wall.
-func Of(a *Answer) Product {
-	if p := outright(a); p != None {
+// Table has the marks by which answers are judged. It does not change.
+type Table struct {
+	rows  []row
+	marks *finder
+}
+
+// builtIn has the rows of this package.
+var builtIn = newTable(table[:])
+
+func newTable(rows []row) *Table { return &Table{rows, newFinder(rows)} }
+
+// Of is the product whose wall an answer is, by the marks of this package; None: it is no wall.
+func Of(a *Answer) Product { return builtIn.Of(a) }
+
+// Of is the product whose wall an answer is; None: it is no wall. A nil Table has the marks of this
+// package.
+func (t *Table) Of(a *Answer) Product {
+	if t == nil {
+		t = builtIn
+	}
+	if p := t.outright(a); p != None {
 		return p
 	}
 	if !possible(a) {
 		return None
 	}
-	return weigh(a)
+	return t.weigh(a)
 }
 
 // outright is the product that says in a header that the answer is its challenge.
-func outright(a *Answer) Product {
+func (t *Table) outright(a *Answer) Product {
 	if len(a.Header) == 0 || a.Status >= 300 && a.Status < 400 {
 		return None
 	}
-	for i := range table {
-		for _, h := range table[i].outright {
+	for i := range t.rows {
+		for _, h := range t.rows[i].outright {
 			if h.in(a.Header) {
-				return table[i].product
+				return t.rows[i].product
 			}
 		}
 	}
@@ -59,7 +78,7 @@ func outright(a *Answer) Product {
 // possible reports whether an answer without such a header can be a wall.
 func possible(a *Answer) bool {
 	switch a.Status {
-	case http.StatusOK, http.StatusAccepted:
+	case http.StatusOK, http.StatusAccepted, 247: // 247 is Reblaze's
 		if a.MediaType != "" && a.MediaType != "text/html" && a.MediaType != "application/xhtml+xml" {
 			return false
 		}
@@ -98,41 +117,60 @@ func fewLinks(body []byte) bool {
 	}
 }
 
-// weigh sums up the marks of each product, and sets them against the content.
-func weigh(a *Answer) Product {
-	title, have := titleOf(a.Body), marks.in(a.Body)
-	best, most := None, 0
-	for i := range table {
-		if w := table[i].weight(a, title, have.weights[i]); w > most {
-			best, most = table[i].product, w
-		}
-	}
-	if most < decides && !have.captcha {
-		return None // of an ordinary page no word is counted
-	}
-	switch c := contentOf(a.Body); {
-	case c.asks || c.words > maxWords:
+// weigh sums up the marks of each product, and sets them against the content. All marks are looked
+// for in the whole page first: of an ordinary page no word is read.
+func (t *Table) weigh(a *Answer) Product {
+	title, all := titleOf(a.Body), found{}
+	t.marks.in(a.Body, inCode|inText, &all)
+	if _, most := t.heaviest(a, title, &all); most < decides && !all.captcha {
 		return None
-	case most >= decides:
-		return best
-	case have.captcha && c.words <= maxCaptchaWords && (a.Status >= http.StatusBadRequest || hasAny(title, challengeTitles[:])):
+	}
+	c := contentOf(a)
+	if c.asks || c.words > maxWords {
+		return None
+	}
+	have := found{}
+	t.marks.in(c.code, inCode, &have)
+	t.marks.in(c.text, inText, &have)
+	failed := a.Status >= http.StatusBadRequest
+	alone := c.words <= maxAloneWords && c.links == 0 // a page that has nothing else
+	best, most := t.heaviest(a, title, &have)
+	switch {
+	case most >= decides && (failed || alone || have.code[best] > 0):
+		return t.rows[best].product
+	case have.captcha && c.words <= maxAloneWords && (failed || hasAny(title, challengeTitles[:])):
 		return Other
 	}
 	return None
 }
 
-// weight sums up the marks of a row, of which those of the body weigh so much; 0 when none is in the
-// page.
-func (r *row) weight(a *Answer, title string, body int) int {
-	inPage := 0
-	for _, t := range r.titles {
-		if strings.HasPrefix(title, t.text) {
-			inPage = max(inPage, t.weight)
+// heaviest is the row whose marks weigh most.
+func (t *Table) heaviest(a *Answer, title string, have *found) (best, most int) {
+	for i := range t.rows {
+		if w := t.rows[i].weight(a, title, have.code[i]+have.says[i]); w > most {
+			best, most = i, w
 		}
 	}
-	if inPage += body; inPage == 0 {
+	return best, most
+}
+
+// leastTitle is the least weight of a title that counts without code or says: one that anybody may
+// write is too little, whatever is before the site.
+const leastTitle = 2
+
+// weight sums up the marks of a row, of which those in the page weigh so much, without its title; 0
+// when the page has too little of them.
+func (r *row) weight(a *Answer, title string, inPage int) int {
+	heaviest := 0
+	for _, t := range r.titles {
+		if strings.HasPrefix(title, t.text) {
+			heaviest = max(heaviest, t.weight)
+		}
+	}
+	if inPage == 0 && heaviest < leastTitle {
 		return 0
 	}
+	inPage += heaviest
 	for _, h := range r.hints {
 		if h.in(a.Header) {
 			inPage++
@@ -171,41 +209,90 @@ func titleOf(body []byte) string {
 	return ""
 }
 
-// content is what a page has beside marks.
+// content is what a page has.
 type content struct {
-	words int  // that a reader sees
-	asks  bool // it has a field for a password or a text
+	words int    // that a reader sees
+	links int    // to other pages
+	asks  bool   // it has a field for a password or a text
+	code  []byte // tags and scripts
+	text  []byte // what a reader sees
 }
 
-// contentOf counts the words outside of tags, comments, scripts and style sheets. It stops when
-// there are too many for a wall.
-func contentOf(body []byte) (c content) {
-	z, skip := html.NewTokenizer(bytes.NewReader(body)), false
+// contentOf takes a page apart. What is said of a page for machines, such as its description, and
+// where links lead is neither code nor text: an article may have the marks of a wall there. It stops
+// when there are too many words for a wall.
+func contentOf(a *Answer) (c content) {
+	if !bytes.ContainsRune(a.Body, '<') || a.MediaType != "" && !strings.HasSuffix(a.MediaType, "html") &&
+		!strings.HasSuffix(a.MediaType, "xhtml+xml") {
+		return content{words: len(bytes.Fields(a.Body)), code: a.Body, text: a.Body}
+	}
+	const (
+		seen   = iota
+		script // the next text is a script or a style sheet
+		data   // the next text is for machines
+	)
+	z, next := html.NewTokenizer(bytes.NewReader(a.Body)), seen
 	for c.words <= maxWords && !c.asks {
 		switch z.Next() {
 		case html.ErrorToken:
 			return c
 		case html.TextToken:
-			if !skip {
-				c.words += len(bytes.Fields(z.Text()))
+			switch raw := z.Raw(); next {
+			case seen:
+				c.words += len(bytes.Fields(raw))
+				c.text = append(c.text, raw...)
+			case script:
+				c.code = append(c.code, raw...)
 			}
-			skip = false
+			next = seen
 		case html.StartTagToken, html.SelfClosingTagToken:
 			tag := bytes.Clone(z.Raw()) // TagName changes it
 			name, _ := z.TagName()
 			switch string(name) {
-			case "script", "style": // what follows is their content
-				skip = true
+			case "script":
+				next = script
+				if lower := bytes.ToLower(tag); bytes.Contains(lower, []byte("json")) && bytes.Contains(lower, []byte("type")) {
+					next = data
+				}
+			case "style":
+				next = script
 			case "textarea":
 				c.asks = !hidden(tag)
 			case "input":
-				c.asks = asksText(tag)
+				c.asks = asksText(z, tag)
+			case "a":
+				if leadsAway(z) {
+					c.links++
+				}
+				continue
+			case "meta":
+				if !bytes.Contains(bytes.ToLower(tag), []byte("http-equiv")) {
+					continue
+				}
 			}
+			c.code = append(c.code, tag...)
 		case html.EndTagToken:
-			skip = false
+			next = seen
 		}
 	}
 	return c
+}
+
+// attribute is the value of an attribute of the tag that z is at, whose name was read.
+func attribute(z *html.Tokenizer, name string) string {
+	for more := true; more; {
+		var key, value []byte
+		if key, value, more = z.TagAttr(); string(key) == name {
+			return string(value)
+		}
+	}
+	return ""
+}
+
+// leadsAway reports whether a link leads to another page.
+func leadsAway(z *html.Tokenizer) bool {
+	to := strings.ToLower(strings.TrimSpace(attribute(z, "href")))
+	return to != "" && to[0] != '#' && !strings.HasPrefix(to, "javascript:")
 }
 
 // hidden reports whether the tag's style or name says that nobody fills it in. Captchas keep their
@@ -216,18 +303,14 @@ func hidden(tag []byte) bool {
 }
 
 // asksText reports whether an input field is for what a person writes of their own: a password, a
-// name, an address. The field of a captcha's answer is none.
-func asksText(tag []byte) bool {
-	lower := bytes.ToLower(tag)
-	if bytes.Contains(lower, []byte("captcha")) {
+// name, an address. The field of a captcha's answer is none. z is at the tag.
+func asksText(z *html.Tokenizer, tag []byte) bool {
+	if hidden(bytes.ToLower(tag)) {
 		return false
 	}
-	for _, kind := range [...]string{"password", "email", "search", "text", "tel", "url"} {
-		for _, quote := range [...]string{`type="`, `type='`, `type=`} {
-			if bytes.Contains(lower, []byte(quote+kind)) {
-				return true
-			}
-		}
+	switch strings.ToLower(attribute(z, "type")) {
+	case "", "text", "password", "email", "search", "tel", "url", "number":
+		return true
 	}
 	return false
 }

@@ -195,14 +195,14 @@ func TestTable(t *testing.T) {
 		if seen[r.product] = true; r.source == "" || len(r.date) != len("2026-01-01") {
 			t.Errorf("%s: without a source or its date", name)
 		}
-		most := 2 // a hint and an error status
-		for _, b := range r.body {
+		most, inPage := 2, append(append([]mark{}, r.code...), r.says...) // a hint and an error status
+		for _, b := range inPage {
 			most += b.weight
 		}
 		if len(r.titles) > 0 {
 			most += r.titles[0].weight
 		}
-		for _, b := range r.body {
+		for _, b := range inPage {
 			if len(b.text) < anchor || b.weight < 1 {
 				t.Errorf("%s: mark %q", name, b.text)
 			}
@@ -221,7 +221,7 @@ func TestTable(t *testing.T) {
 			}
 		}
 	}
-	if len(marks.needles) > 512 {
+	if len(builtIn.marks.needles)+maxOwn*maxRowMarks > maxNeedles || len(table)+maxOwn > maxRows {
 		t.Error("more marks than finder.in has room for")
 	}
 	if len(table) < 20 {
@@ -298,7 +298,7 @@ func FuzzOf(f *testing.F) {
 			t.Errorf("%d", p)
 		}
 		a.Body = append(bytes.Clone(body), make([]byte, maxBody)...)
-		if q := Of(a); q != None && q != outright(a) {
+		if q := Of(a); q != None && q != builtIn.outright(a) {
 			t.Errorf("a page of %d bytes is the wall of %s", len(a.Body), q)
 		}
 		if p != None && status >= 300 && status < 400 {
