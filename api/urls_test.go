@@ -107,7 +107,7 @@ func TestListStreams(t *testing.T) {
 	if err != nil || len(rows) != listed+1 {
 		t.Fatalf("%d rows: %v", len(rows), err)
 	}
-	if got := strings.Join(rows[listed], "|"); got != `http://a.test/2499?a&b|a.test|failed|599|2499|0|||timeout|'=timeout: "a" , b|0||` {
+	if got := strings.Join(rows[listed], "|"); got != `http://a.test/2499?a&b|a.test|failed|599|2499|0|||timeout|'=timeout: "a" , b|0|||` {
 		t.Errorf("the last row is %s", got)
 	}
 }
