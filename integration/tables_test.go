@@ -21,7 +21,7 @@ import (
 )
 
 // TestTables crawls a web with three nodes, exports it as Parquet, and has DuckDB answer: what it counts is what the index says,
-// every row leads to its record, its columns are those of Common Crawl, and each question of docs/outputs.md has an answer.
+// every row leads to its record, its columns are those of Common Crawl with preferences behind them, and each question of docs/outputs.md has an answer.
 func TestTables(t *testing.T) {
 	needsProcesses(t)
 	duck := needsDuckDB(t)
@@ -100,6 +100,7 @@ func columnsOfCommonCrawl(t *testing.T, got [][]string) {
 		}
 		columns = append(columns, column)
 	}
+	want += " pref_search:BOOLEAN pref_archive:BOOLEAN pref_ai_input:BOOLEAN pref_ai_train:BOOLEAN"
 	if strings.Join(columns, " ") != want {
 		t.Errorf("the columns are\n%s\nwant\n%s", strings.Join(columns, " "), want)
 	}

@@ -11,11 +11,11 @@ import (
 
 // visitsAnswer is what the visits of a URL have left, and the page on which it was found first, sent as JSON.
 type visitsAnswer struct {
-	History       []crawl.VisitReport `json:"history"` // newest first
-	NextAt        *time.Time          `json:"next_at,omitempty"`
-	ChangeSeconds *float64            `json:"change_seconds,omitempty"`
-	Referrer      *string             `json:"referrer,omitempty"`
-	Render        *crawl.RenderReport `json:"render,omitempty"`
+	History       []crawl.VisitReport          `json:"history"` // newest first
+	NextAt        *time.Time                   `json:"next_at,omitempty"`
+	ChangeSeconds *float64                     `json:"change_seconds,omitempty"`
+	Referrer      *string                      `json:"referrer,omitempty"`
+	Render        *crawl.RenderReport          `json:"render,omitempty"`
 	Preferences   *preferences.PagePreferences `json:"preferences,omitempty"`
 }
 
