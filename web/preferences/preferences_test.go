@@ -274,7 +274,8 @@ func FuzzRead(f *testing.F) {
 		if d := htmlparse.ReadDirectives([]string{tag}, "crawlnode", true); d.NoAI && r.Answers.Of[AITrain] != No {
 			t.Fatalf("the no of %q is lost", tag)
 		}
-		if again := CompactTDM([]byte(tdm)); len(ParseTDM(again)) != len(s.TDM) {
+		again := CompactTDM([]byte(tdm))
+		if len(ParseTDM(again)) != len(s.TDM) || len(again) > 6*len(tdm)+100 {
 			t.Fatalf("%q is compacted to %q", tdm, again)
 		}
 	})
@@ -292,4 +293,19 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%+v is read back as %+v, %v", r, back, err)
 		}
 	})
+}
+
+// TestCompactTDM: what is stored of a file says the same, and is not longer than a hostile file was.
+func TestCompactTDM(t *testing.T) {
+	t.Parallel()
+	hostile := `[{"location":"/","tdm-reservation":1,"more":7,"tdm-policy":"` + strings.Repeat("<&>", 300) + `"}, {"location":""}]`
+	got := CompactTDM([]byte(hostile))
+	if rules := ParseTDM(got); len(rules) != 1 || rules[0].Reserved != "1" || len(rules[0].Policy) != 900 || len(got) > len(hostile) {
+		t.Errorf("%d bytes of %d: %+v", len(got), len(hostile), rules)
+	}
+	for _, file := range []string{"", "[]", "{}", "[1]", `[{"location":7}]`, "[" + strings.Repeat(" ", MaxTDMFile) + "]"} {
+		if got := CompactTDM([]byte(file)); got != nil {
+			t.Errorf("%.20q is stored as %q", file, got)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package preferences
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -86,11 +87,13 @@ func CompactTDM(file []byte) []byte {
 		}
 		list = append(list, m)
 	}
-	b, err := json.Marshal(list)
-	if err != nil {
+	var b bytes.Buffer
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false) // it would make a hostile file six times as long
+	if err := out.Encode(list); err != nil {
 		panic("BUG: strings cannot be written as JSON: " + err.Error())
 	}
-	return b
+	return bytes.TrimSpace(b.Bytes())
 }
 
 // tdmStatements are those of the first rule that matches a URL: the most specific match is the first
