@@ -147,6 +147,9 @@ type Outcome struct {
 	NoIndex bool
 	// Preferences is what the page's owner says of its use, an encoded preferences.Record; "": nothing.
 	Preferences string
+	// PreferencesUnread says that the page's own word is not known, as it was read by nobody who asked for it: the
+	// next visit must bring it whole.
+	PreferencesUnread bool
 	// LeftOut are the purposes of the crawl to which the owner says no, when that is obeyed.
 	LeftOut preferences.Purposes
 	// First says that the payload is new: completing the visit must report the capture.

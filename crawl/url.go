@@ -146,8 +146,8 @@ type Robots struct {
 	Body    []byte    // at most 500 KiB; nil unless Verdict is RobotsRules
 	// CrawlDelay is the delay that the rules ask for, capped at 60 s; 0: none.
 	CrawlDelay time.Duration
-	// TDM is tdmrep.json without what is not read; nil: the site has none, or TDMAsked is false, which
-	// says that it was not asked for.
+	// TDM is tdmrep.json without what is not read; nil: none is known. TDMAsked says that it was asked for
+	// since robots.txt was fetched; else it is that of the day before.
 	TDM      []byte
 	TDMAsked bool
 }

@@ -2,17 +2,18 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/retry"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/preferences"
 	"crawlnode/web/urlnorm"
+	"crawlnode/web/wall"
 )
 
 // This file is what owners say of the use of their pages: where it is read from, and what it means for
@@ -37,6 +38,7 @@ func (w *worker) preferAgain(v *crawl.Visit, resp *fetcher.Response, rules *Rule
 		w.p.o.Log.Error("what a page's owner said cannot be read; it is known again after the next whole answer",
 			"url", v.Item.URL.String(), "error", err)
 	}
+	o.PreferencesUnread = last == ""
 	fresh := w.statements(v, resp, rules, nil)
 	w.preferred(preferences.Again(stored.Statements, fresh, resp.Header, resp.Status == http.StatusNotModified, rules.Settings.Agent()), rules, o)
 }
@@ -56,12 +58,10 @@ func (w *worker) statements(v *crawl.Visit, resp *fetcher.Response, rules *Rules
 
 // preferred stores what was said with the outcome, and which purposes are refused.
 func (w *worker) preferred(list []preferences.Statement, rules *Rules, o *crawl.Outcome) {
-	if len(list) == 0 {
-		return
-	}
 	r := preferences.Of(list, rules.Settings.Agent())
 	o.Preferences = r.Encode()
-	if !rules.Settings.ObeysPreferences() || o.IsSitemap {
+	page := o.Status >= 200 && o.Status < 300 || o.Status == http.StatusNotModified
+	if len(list) == 0 || !rules.Settings.ObeysPreferences() || !page || o.IsSitemap {
 		return
 	}
 	purposes := rules.Settings.Purposes()
@@ -89,9 +89,9 @@ func (w *worker) needsTDM(v *crawl.Visit, rules *Rules) bool {
 // one is recognised.
 const maxTDMBytes = preferences.MaxTDMFile + 1
 
-// tdm spends the visit on the site's tdmrep.json, as robots spends one on robots.txt, and follows its
-// redirects in the same way. Whatever goes wrong means that there is no file: it says what pages
-// may be used for, and not whether they may be fetched.
+// tdm spends the visit on the site's tdmrep.json, as robots spends one on robots.txt. Redirects are followed
+// within the origin, to what robots.txt allows. Whatever goes wrong means that what was known before
+// still holds: the file says what pages may be used for, and not whether they may be fetched.
 func (w *worker) tdm(ctx context.Context, v crawl.Visit, rules *Rules) (crawl.Response, crawl.Outcome) {
 	now := time.Now()
 	c := &robotsVisit{w: w, v: v, rules: rules, origin: v.Robots.Origin, at: now, missed: crawl.ErrOther, maxBody: maxTDMBytes, o: crawl.Outcome{FetchedAt: now}}
@@ -107,20 +107,16 @@ func (w *worker) tdm(ctx context.Context, v crawl.Visit, rules *Rules) (crawl.Re
 	for {
 		a, arrived, err := c.step(ctx)
 		switch {
-		case errors.Is(err, context.Canceled), errors.Is(err, fetcher.ErrRefused):
-			w.p.robotsChains.drop(name)
-			return c.failed(err)
 		case err != nil:
-			_, failed := failure(err, v.Host, c.at)
-			a = crawl.RobotsAnswer{At: c.at, Failure: failed.Reason}
-			c.r.Requested = true
+			w.p.robotsChains.drop(name)
+			return c.tdmFailed(err, name)
 		case !arrived:
 			w.p.robotsChains.put(name, c.robotsChain, time.Now())
 			c.r.Kind, c.o.Kind, c.o.Reason = crawl.RobotsPending, crawl.RobotsPending, name+" redirects to "+c.next.String()
 			return c.r, c.o
 		}
 		next := redirectOf(c.next, a.Status, a.Location)
-		if !next.IsZero() && c.hop < maxRobotsHops {
+		if !next.IsZero() && c.hop < maxRobotsHops && w.mayFollow(&v, next, rules) {
 			c.next, c.hop = next, c.hop+1
 			continue
 		}
@@ -129,18 +125,44 @@ func (w *worker) tdm(ctx context.Context, v crawl.Visit, rules *Rules) (crawl.Re
 	}
 }
 
-// tdmAnswered stores the file beside the rules of robots.txt, which stay as they are.
+// mayFollow reports whether a redirect of tdmrep.json leads to what may be fetched in this visit. The leave that
+// RFC 9309 (section 2.3.1.2) gives to follow those of robots.txt anywhere is for robots.txt alone.
+func (w *worker) mayFollow(v *crawl.Visit, next urlnorm.URL, rules *Rules) bool {
+	return next.Origin() == v.Robots.Origin && (v.Robots.Verdict == crawl.RobotsAllowAll ||
+		w.p.parsed.of(v.Robots, rules.Settings.Agent()).Allowed(next.String()))
+}
+
+// tdmFailed ends a visit whose request got no answer. One that was cancelled, or whose kept connection had ended,
+// is made again.
+func (c *robotsVisit) tdmFailed(err error, name string) (crawl.Response, crawl.Outcome) {
+	r, o := failure(err, c.v.Host, c.at)
+	lose(err, &r, &o)
+	r.Requested, r.Took, r.RetryAfter = r.Requested || c.r.Requested, max(r.Took, c.r.Took), c.r.RetryAfter
+	if r.Kind == crawl.Aborted || r.Kind == crawl.Lost {
+		return r, o
+	}
+	c.r = r
+	return c.tdmAnswered(&crawl.RobotsAnswer{At: c.at, Failure: o.Reason}, name)
+}
+
+// tdmAnswered stores the file beside the rules of robots.txt, which stay as they are. An answer that says nothing
+// of the file leaves what is known of it; one that limits the crawl slows the host down.
 func (c *robotsVisit) tdmAnswered(a *crawl.RobotsAnswer, name string) (crawl.Response, crawl.Outcome) {
 	entry := *c.v.Robots
-	entry.TDMAsked, entry.TDM = true, nil
+	entry.TDMAsked = true
 	switch {
 	case a.Status >= 200 && a.Status < 300:
 		entry.TDM = preferences.CompactTDM(a.Body)
 	case a.Status == 0:
-		c.o.Reason = fmt.Sprintf("%s could not be read, and counts as none: %s", name, a.Failure)
+		c.o.Reason = fmt.Sprintf("%s could not be read, so what was known of it holds: %s", name, a.Failure)
+	case !unreachable(a):
+		entry.TDM = nil
 	}
 	c.r.Kind, c.o.Kind, c.r.Robots, c.o.Robots = crawl.RobotsFetched, crawl.RobotsFetched, &entry, &entry
-	c.r.Wall, c.o.Wall = false, 0
+	if c.r.Wall || retry.Limited(c.o.Status) {
+		c.r.Kind = crawl.RateLimited
+	}
+	c.o.Wall = wall.None
 	return c.r, c.o
 }
 

@@ -39,7 +39,9 @@ func (w *worker) unchanged(ctx context.Context, v crawl.Visit, resp *fetcher.Res
 func (w *worker) sentAgain(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, last Reading) error {
 	w.skipped = w.skipped[:0]
 	o.Unchanged, o.Basis, o.NoIndex = true, last.Basis, last.Basis.NoIndex()
-	w.preferAgain(&v, resp, rules, o, last.Preferences)
+	if w.preferAgain(&v, resp, rules, o, last.Preferences); o.SearchRefused() {
+		o.Basis = 0 // its text is wanted when the owner allows it
+	}
 	return w.keepParsed(ctx, v, resp, rules, o, nil, nil)
 }
 

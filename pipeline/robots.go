@@ -280,6 +280,9 @@ func (c *robotsVisit) answered(a crawl.RobotsAnswer) (crawl.Response, crawl.Outc
 		return c.r, c.o
 	}
 	entry := &crawl.Robots{Origin: c.origin, Verdict: crawl.RobotsAllowAll, Status: a.Status, Fetched: a.At, Expires: a.At.Add(robotsLife)}
+	if c.v.Robots != nil && c.rules.Settings.ReadsTDMFile() {
+		entry.TDM = c.v.Robots.TDM // until it is asked for again
+	}
 	var sitemaps []string
 	if a.Status >= 200 && a.Status < 300 {
 		parsed := robots.Parse(a.Body, c.rules.Settings.Agent())

@@ -105,7 +105,7 @@ func (c *collection) write(ctx context.Context, out io.Writer, v *WACZVerb, soft
 		return err
 	}
 	if err := w.Pages(func(add func(wacz.Page) error) error {
-		return eachPage(ctx, spooled{c.src, c.index}, v.Most(), &c.left, func(e *archive.Entry, p *readback.Page) error {
+		return eachPage(ctx, c.spooled(), v.Most(), &c.left, func(e *archive.Entry, p *readback.Page) error {
 			d, err := documentOf(e, p)
 			if err != nil {
 				c.left.note(e, err)
@@ -135,6 +135,14 @@ func (s spooled) WriteIndex(_ context.Context, out io.Writer) error {
 	}
 	_, err := io.Copy(out, s.index)
 	return err
+}
+
+// spooled is the source of the collection with the index that was read.
+func (c *collection) spooled() source {
+	if x, ok := c.src.(excluding); ok { // the index is without what is left out; the pages may say more
+		return excluding{spooled{x.source, c.index}, x.omit}
+	}
+	return spooled{c.src, c.index}
 }
 
 // eachLine calls fn with each entry of the index.

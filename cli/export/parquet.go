@@ -16,6 +16,7 @@ import (
 	"crawlnode/output/readback"
 	"crawlnode/output/table"
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/preferences"
 	"crawlnode/web/urlnorm"
 )
 
@@ -199,7 +200,11 @@ func (v *ParquetVerb) pages(ctx context.Context, env *command.Env, src source) (
 			Description: table.OptionalText(d.Description), Language: table.OptionalText(d.Language), Charset: table.OptionalText(d.doc.Charset), Canonical: table.OptionalText(d.doc.Canonical),
 			NoIndex: d.noIndex, Links: int32(len(d.doc.Links)), Text: table.OptionalText(d.Text), Bytes: d.bytes, Digest: table.OptionalText(e.Digest), //nolint:gosec // at most htmlparse.MaxLinks
 			File: e.Ref.File, Offset: e.Ref.Offset, Length: int32(min(e.Ref.Length, 1<<31-1))} //nolint:gosec // bounded
-		row.Prefer(p.Said(d.doc).Answers)
+		if said := e.Preferences; said != "" { // the newest word, by which it is judged
+			row.Prefer(preferences.ParseAnswers(said))
+		} else {
+			row.Prefer(p.Said(d.doc).Answers)
+		}
 		return out.Write(row)
 	}); err != nil {
 		return sum, err

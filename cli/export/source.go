@@ -223,7 +223,7 @@ func eachPage(ctx context.Context, src source, limit int64, left *unread, fn fun
 		if !page.Delivered() || !page.IsHTML() || page.Wall() {
 			return nil
 		}
-		if refuses(omit, e, page) {
+		if refuses(omit, page) {
 			return nil
 		}
 		left.damage(e, page.Damage())
@@ -231,10 +231,10 @@ func eachPage(ctx context.Context, src source, limit int64, left *unread, fn fun
 	})
 }
 
-// refuses reports whether a page says no by itself, of which the index says nothing: it was captured by another
-// program, or an earlier release.
-func refuses(omit *readback.Omit, e *archive.Entry, page *readback.Page) bool {
-	if omit.Purposes == 0 || e.Preferences != "" {
+// refuses reports whether a page says no by itself, of which the crawl has noted nothing: it was captured by another
+// program, or an earlier release. The index may have the word of a later 304, which does not repeat the page's.
+func refuses(omit *readback.Omit, page *readback.Page) bool {
+	if omit.Purposes == 0 || page.Noted() {
 		return false
 	}
 	doc, err := page.Document(htmlparse.Options{})

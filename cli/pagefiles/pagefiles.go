@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"crawlnode/api/client"
@@ -18,6 +19,7 @@ import (
 	"crawlnode/output/readback"
 	"crawlnode/settings/crawldoc"
 	"crawlnode/web/normalize"
+	"crawlnode/web/preferences"
 )
 
 // Output is a folder that pages are written to. Nil writes nothing.
@@ -131,7 +133,11 @@ func (o *Output) AfterCrawl(ctx context.Context, code int, dataDir, resume strin
 	defer func() { _ = src.Close() }() // it is in the system's folder of temporary files
 	ctx, cancel := o.env.UntilSignal(ctx)
 	defer cancel()
-	if own, err := SettingsOf([]string{dataDir}); err == nil && own != nil {
+	own, err := SettingsOf([]string{dataDir})
+	if err != nil {
+		return max(code, o.env.Fail(command.ExitStorage, "--output: %v", err))
+	}
+	if own != nil {
 		omit := &readback.Omit{Now: time.Now(), Purposes: own.Obeyed()}
 		o.Skip(omit.Capture)
 		defer func() { TellRefused(o.env, omit) }()
@@ -148,9 +154,31 @@ type Directories struct {
 	first string // the directories are those of one crawl
 }
 
-// SettingsOf are the settings of the crawl in data directories, from the crawl document, which every
-// node has; nil: only the archive was copied.
-func SettingsOf(dirs []string) (*crawl.Settings, error) { return crawldoc.ReadSettings(dirs[0]) }
+// SettingsOf are the settings of the crawl in data directories that decide what is left out, from the crawl document,
+// which every node has; nil: only the archives were copied. Paths that are no directories have none. Nodes that were
+// stopped at different times may have different ones: owners are obeyed if one of them does, for all of its purposes.
+func SettingsOf(paths []string) (*crawl.Settings, error) {
+	var all *crawl.Settings
+	purposes := preferences.Purposes(0)
+	for _, path := range paths {
+		own, err := crawldoc.ReadSettings(path)
+		switch {
+		case errors.Is(err, syscall.ENOTDIR), err == nil && own == nil:
+			continue
+		case err != nil:
+			return nil, err
+		case all == nil || own.ObeysPreferences() && !all.ObeysPreferences():
+			all = own
+		}
+		purposes |= own.Obeyed()
+	}
+	if purposes != 0 {
+		united := *all
+		united.Purpose = purposes.String()
+		all = &united
+	}
+	return all, nil
+}
 
 // SettingsOfCluster are those of a running crawl that decide what is left out.
 func SettingsOfCluster(ctx context.Context, c *client.Client) (*crawl.Settings, error) {

@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"crawlnode/api/client"
@@ -79,8 +78,8 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 			return v.serve(ctx, env, newServer(left(cluster{readback.Cluster{Node: c}, c}), v.Most()))
 		})
 	}
-	own, err := pagefiles.SettingsOf(v.Paths) // a file has none
-	if err == nil || errors.Is(err, syscall.ENOTDIR) {
+	own, err := pagefiles.SettingsOf(v.Paths)
+	if err == nil {
 		omit.Purposes, err = v.Purposes(own)
 	}
 	if err != nil {

@@ -241,21 +241,24 @@ func originOf(h crawl.Host, tag string) string {
 	}
 }
 
-// robotsTDM is the bit of a robots entry's verdict that says that tdmrep.json follows.
-const robotsTDM = 1 << 7
+// The bits of a robots entry's verdict about tdmrep.json: it follows, and it was asked for.
+const (
+	robotsTDM      = 1 << 7
+	robotsTDMAsked = 1 << 6
+)
 
 // EncodeRobots writes a robots entry; the origin stands in the key.
 //
-//	version, byte verdict (highest bit: tdmrep.json was asked for), u status, time fetched,
+//	version, byte verdict (and the bits about tdmrep.json), u status, time fetched,
 //	time expires, dur crawl delay, [str tdmrep.json], rest body
 func EncodeRobots(e *crawl.Robots) []byte {
 	w := newEncoder(len(e.Body) + len(e.TDM) + 34)
-	w.byte(byte(e.Verdict) | byte(FlagIf(e.TDMAsked, robotsTDM)))
+	w.byte(byte(e.Verdict) | byte(FlagIf(len(e.TDM) > 0, robotsTDM)|FlagIf(e.TDMAsked, robotsTDMAsked)))
 	w.n(e.Status)
 	w.time(e.Fetched)
 	w.time(e.Expires)
 	w.dur(e.CrawlDelay)
-	if e.TDMAsked {
+	if len(e.TDM) > 0 {
 		w.str(string(e.TDM))
 	}
 	w.bytes(e.Body)
@@ -267,14 +270,14 @@ func DecodeRobots(h crawl.Host, tag string, b []byte) (*crawl.Robots, error) {
 	r := newDecoder(b)
 	e := &crawl.Robots{Origin: originOf(h, tag)}
 	verdict := r.byte()
-	e.Verdict, e.TDMAsked = crawl.RobotsVerdict(verdict&^robotsTDM), verdict&robotsTDM != 0
+	e.Verdict, e.TDMAsked = crawl.RobotsVerdict(verdict&^(robotsTDM|robotsTDMAsked)), verdict&robotsTDMAsked != 0
 	e.Status = r.count()
 	e.Fetched = r.time()
 	e.Expires = r.time()
 	e.CrawlDelay = r.dur()
-	if e.TDMAsked {
-		if file := r.str(); file != "" {
-			e.TDM = []byte(file)
+	if verdict&robotsTDM != 0 {
+		if e.TDM = []byte(r.str()); len(e.TDM) == 0 {
+			r.fail()
 		}
 	}
 	if body := r.rest(); len(body) > 0 {

@@ -32,9 +32,10 @@ func Record(q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState) cra
 	if o.ETag != "" || o.LastMod != "" || state == crawl.Done && o.Status != NotModified {
 		rec.ETag, rec.LastModified = o.ETag, o.LastMod
 	}
-	if o.DepthCut() {
-		// When the URL is requested again with a lower depth, its links are wanted. An
-		// answer 304 would not bring them.
+	if o.DepthCut() || o.SearchRefused() || o.PreferencesUnread {
+		// When the URL is requested again with a lower depth, its links are wanted, and its text when
+		// its owner allows the index by then, and its own word when nobody has read it. An answer 304 would
+		// not bring them.
 		rec.ETag, rec.LastModified = "", ""
 	}
 	return rec
@@ -56,7 +57,7 @@ func Keep(old, rec *crawl.Record, o *crawl.Outcome, textStays bool) {
 	if rec.Status == NotModified || rec.State != crawl.Done || silent {
 		rec.Digest, rec.DuplicateOf, rec.NearOf, rec.Rendering = old.Digest, old.DuplicateOf, old.NearOf, old.Rendering
 	}
-	if o.Kind != crawl.Fetched { // there was no answer to read them from
+	if o.Kind != crawl.Fetched || silent { // there was no answer of the page to read them from
 		rec.Preferences = old.Preferences
 	}
 	if o.Unchanged {

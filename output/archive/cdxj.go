@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -59,7 +60,10 @@ func answersOf(c *crawl.Capture) string {
 	if err != nil {
 		panic("BUG: preferences of " + c.URL.String() + ": " + err.Error())
 	}
-	return r.Answers.String()
+	if answers := r.Answers.String(); answers != "" || c.Status != http.StatusNotModified || c.Preferences == "" {
+		return answers
+	}
+	return preferences.NothingSaid
 }
 
 func newIndexLine(url string, date time.Time, mime string, revisit bool, status int, digest, answers string, ref crawl.ArchiveRef) indexLine {

@@ -138,7 +138,7 @@ func appendPage(b []byte, c *crawl.Capture, o *crawl.Outcome, depth int, doc *ht
 
 // appendPreferences appends what the owner says of the use of a page, as preferences.PagePreferences has it.
 func appendPreferences(b []byte, o *crawl.Outcome) []byte {
-	if o.Preferences == "" { // most pages
+	if len(o.Preferences) <= 1 { // most pages: their owners say nothing
 		return append(b, `{"search":null,"archive":null,"ai-input":null,"ai-train":null,"from":[]}`...)
 	}
 	r, err := preferences.Decode(o.Preferences)

@@ -21,6 +21,7 @@ type row struct {
 	Status  int
 	Digest  string
 	Said    string `json:",omitempty"` // Entry.Preferences, of a later 304 if there is one
+	SaidAt  int64  `json:",omitempty"` // when that was said
 	Ref     crawl.ArchiveRef
 
 	// Decided once all captures are known.
@@ -89,7 +90,7 @@ type plan struct {
 
 // take takes a capture.
 func (p *plan) take(e archive.Entry) error {
-	r := row{URL: e.URL, At: e.At.Unix(), MIME: e.MIME, Revisit: e.Revisit, Status: e.Status, Digest: e.Digest, Said: e.Preferences, Ref: e.Ref}
+	r := row{URL: e.URL, At: e.At.Unix(), MIME: e.MIME, Revisit: e.Revisit, Status: e.Status, Digest: e.Digest, Said: e.Preferences, SaidAt: e.At.Unix(), Ref: e.Ref}
 	offset, ok, err := p.known.get(keyOf(takenURL, r.URL))
 	if err != nil {
 		return err
@@ -102,8 +103,12 @@ func (p *plan) take(e archive.Entry) error {
 	}
 	hasPayload := !r.Revisit && r.Digest != "" && r.Status != http.StatusNotModified
 	counts := !ok || r.replaces(&other)
-	if !counts && r.Status == http.StatusNotModified && r.Said != "" && r.At >= other.At && r.Said != other.Said {
-		other.Said, counts, r = r.Said, true, other
+	switch { // captures come in any order
+	case !ok:
+	case counts && other.Status == http.StatusNotModified && other.Said != "" && other.SaidAt >= r.SaidAt:
+		r.Said, r.SaidAt = other.Said, other.SaidAt
+	case !counts && r.Status == http.StatusNotModified && r.Said != "" && r.SaidAt >= other.SaidAt && r.Said != other.Said:
+		other.Said, other.SaidAt, counts, r = r.Said, r.SaidAt, true, other
 	}
 	if !counts && !hasPayload {
 		return nil

@@ -58,13 +58,18 @@ func (o *Omit) record(r *archive.Record) bool {
 	return o.Purposes != 0 && o.Said((&Page{Record: r, fields: fieldsOf(r.Head)}).Said(nil).Answers)
 }
 
+// Noted reports whether the crawl has noted what the owner said of the use of the page.
+func (p *Page) Noted() bool {
+	return p.Record.Fields.Get(archive.FieldPreferences) != "" || p.Record.Fields.Get(archive.FieldPreferencesFrom) != ""
+}
+
 // Said is what the owner said of the use of the page: as the crawl has noted it when it was captured, or else by the
 // answer and, if it is not nil, by the document. Captures of other programs, and of earlier
 // releases, have no note of what the site says.
 func (p *Page) Said(document *htmlparse.Document) preferences.Record {
 	fields := p.Record.Fields
 	answers, from := fields.Get(archive.FieldPreferences), fields.Get(archive.FieldPreferencesFrom)
-	if answers == "" && from == "" {
+	if !p.Noted() {
 		s := preferences.Sources{URL: p.Record.TargetURI, Header: p.fields, Agent: p.agent()}
 		if document != nil {
 			s.Metas = document.Metas

@@ -174,11 +174,11 @@ func Completed(ctx context.Context, src Source, r *archive.Record, omit *Omit) (
 		return nil, nil
 	}
 	original, err := src.Payload(ctx, r)
-	if err != nil {
+	switch gone := omit.OfURL(r.RefersToURI); {
+	case err != nil && gone:
 		return nil, fmt.Errorf("%s: %w", r.TargetURI, err)
-	}
-	if !omit.OfURL(r.RefersToURI) && !omit.quietly().record(original) {
-		return nil, nil
+	case err != nil, !gone && !omit.quietly().record(original):
+		return nil, nil // it refers to what is not here, and stays as it is
 	}
 	whole := *r
 	whole.Type, whole.Payload = "response", original.Payload

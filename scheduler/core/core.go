@@ -397,8 +397,9 @@ func (c *Core) observe(now time.Time, h *host, r crawl.Response) (dead bool) {
 	if r.Robots != nil {
 		h.state.CrawlDelay = crawlDelay(h.robots, "")
 		k.crawlDelay = h.state.CrawlDelay
-		if r.Kind == crawl.RobotsFetched {
-			// The Crawl-delay of this robots.txt applies from the second request on.
+		if r.Kind == crawl.RobotsFetched && !r.Robots.TDMAsked {
+			// The Crawl-delay of this robots.txt applies from the second request on, which is
+			// that for tdmrep.json if it is wanted.
 			k.crawlDelay = crawlDelay(h.robots, r.Robots.Origin)
 		}
 	}

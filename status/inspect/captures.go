@@ -8,6 +8,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/output/archive"
+	"crawlnode/web/preferences"
 	"crawlnode/web/urlnorm"
 )
 
@@ -61,7 +62,7 @@ func captureOf(e *archive.Entry, node crawl.NodeRef) crawl.CaptureReport {
 	if e.Digest != "-" {
 		c.Digest = &e.Digest
 	}
-	if e.Preferences != "" {
+	if e.Preferences != "" && e.Preferences != preferences.NothingSaid {
 		c.Preferences = &e.Preferences
 	}
 	return c

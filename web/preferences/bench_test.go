@@ -18,7 +18,7 @@ func BenchmarkRead(b *testing.B) {
 		"nothing": {Robots: plain, Header: usual, Metas: nil},
 		"signals": {Robots: signals, Header: usual, Metas: []htmlparse.Meta{{Name: "robots", Content: "index, follow, max-snippet:-1"}}},
 		"all": {Robots: signals, Header: http.Header{"X-Robots-Tag": {"noai, noimageai"}, "Content-Usage": {"train-ai=n"}, "Tdm-Reservation": {"1"}},
-			TDM: []TDMRule{{Location: "/", Reserved: "1"}}, Metas: []htmlparse.Meta{{Name: "robots", Content: "noarchive"}}},
+			TDM: ParseTDM([]byte(`[{"location":"/","tdm-reservation":1}]`)), Metas: []htmlparse.Meta{{Name: "robots", Content: "noarchive"}}},
 	} {
 		s.URL, s.Agent = pageURL, "crawlnode"
 		b.Run(name, func(b *testing.B) {

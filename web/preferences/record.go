@@ -24,13 +24,14 @@ var errRecord = errors.New("preferences: the record is damaged")
 // recordVersion is the first byte of a record.
 const recordVersion = 1
 
-// Encode writes the record for the disk; "": nothing is said.
+// Encode writes the record for the disk. A record without statements is one byte, so that it differs
+// from "", which says that nobody has read what the owner says.
 //
 //	byte version, byte answers (2 bits each, the first purpose lowest), varint search until,
 //	for each statement: byte level, u length, field, u length, value
 func (r Record) Encode() string {
 	if len(r.Statements) == 0 && r.Answers == (Answers{}) {
-		return ""
+		return string([]byte{recordVersion})
 	}
 	answers := byte(0)
 	for p, a := range r.Answers.Of {
@@ -46,9 +47,9 @@ func (r Record) Encode() string {
 	return string(b)
 }
 
-// Decode reads what Encode wrote. A record of another version is an error.
+// Decode reads what Encode wrote; "" is an empty record. A record of another version is an error.
 func Decode(text string) (r Record, err error) {
-	if text == "" {
+	if text == "" || text == string([]byte{recordVersion}) {
 		return r, nil
 	}
 	b := []byte(text)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/robots"
@@ -21,6 +22,8 @@ type TDMRule struct {
 	Location string // a pattern, as robots.txt has them
 	Reserved string // "0", "1", or "": it does not say
 	Policy   string // URL, or ""
+
+	pattern robots.Pattern // of Location
 }
 
 // The bounds of a file's rules.
@@ -33,7 +36,7 @@ const (
 // that cannot be read is as good as none.
 func ParseTDM(file []byte) (rules []TDMRule) {
 	var list []json.RawMessage
-	if len(file) > MaxTDMFile || json.Unmarshal(file, &list) != nil {
+	if len(file) > 2*MaxTDMFile || !utf8.Valid(file) || json.Unmarshal(file, &list) != nil {
 		return nil
 	}
 	for _, text := range list[:min(len(list), maxTDMRules)] {
@@ -50,7 +53,7 @@ func ParseTDM(file []byte) (rules []TDMRule) {
 		if location == "" || len(location) > maxTDMString || len(policy) > maxTDMString {
 			continue
 		}
-		rule := TDMRule{Location: location, Policy: policy}
+		rule := TDMRule{Location: location, Policy: policy, pattern: robots.PatternOf(location)}
 		switch v := r.Reservation.(type) {
 		case float64:
 			rule.Reserved = reservationOf(strconv.FormatFloat(v, 'f', -1, 64))
@@ -70,7 +73,8 @@ func reservationOf(v string) string {
 	return ""
 }
 
-// CompactTDM is a file without what is not read; nil: it says nothing. ParseTDM reads it.
+// CompactTDM is a file of at most MaxTDMFile bytes without what is not read, at most twice as long for its
+// escapes; nil: it says nothing. ParseTDM reads it.
 func CompactTDM(file []byte) []byte {
 	rules := ParseTDM(file)
 	if len(rules) == 0 {
@@ -99,8 +103,12 @@ func CompactTDM(file []byte) []byte {
 // tdmStatements are those of the first rule that matches a URL: the most specific match is the first
 // in the file's order.
 func tdmStatements(rules []TDMRule, url string) (list []Statement) {
+	if len(rules) == 0 {
+		return nil
+	}
+	path := robots.PathOf(url)
 	for _, r := range rules {
-		if !robots.Matches(r.Location, url) {
+		if !r.pattern.Matches(path) {
 			continue
 		}
 		if r.Reserved != "" {

@@ -141,10 +141,20 @@ func (r *Rules) Usage(url string) []Usage {
 	return found
 }
 
-// Matches reports whether a pattern, as robots.txt has them, matches the path of url.
-func Matches(pattern, url string) bool {
-	return matches(normalForm(pathQuery(url)), normalForm(pattern), strings.Index)
-}
+// Pattern is a pattern of paths, as robots.txt has them, for files of others that use them.
+type Pattern struct{ normal string }
+
+// PatternOf reads a pattern.
+func PatternOf(text string) Pattern { return Pattern{normalForm(text)} }
+
+// Path is the path of a URL in the form in which patterns are compared.
+type Path struct{ normal string }
+
+// PathOf is the path of an absolute URL, with its query.
+func PathOf(url string) Path { return Path{normalForm(pathQuery(url))} }
+
+// Matches reports whether the pattern matches a path from its start.
+func (p Pattern) Matches(path Path) bool { return matches(path.normal, p.normal, strings.Index) }
 
 // Size is the approximate memory of r in bytes, without its sitemaps.
 func (r *Rules) Size() int {
