@@ -150,3 +150,69 @@ func TestTDMRedirect(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// TestTDMTrouble: what goes wrong with the file leaves what is known of it, slows the host down as elsewhere, and
+// leads nowhere but within the origin and robots.txt.
+func TestTDMTrouble(t *testing.T) {
+	t.Parallel()
+	const known = `[{"location":"/","tdm-reservation":1}]`
+	const at = "http://a.test" + preferences.TDMPath
+	for name, c := range map[string]struct {
+		serve func(*bench)
+		kind  crawl.Kind // of the response
+		tdm   string
+		asked int
+	}{
+		"limited":                 {func(b *bench) { b.serve(at, 429, "Retry-After: 7", "") }, crawl.RateLimited, known, 1},
+		"unavailable":             {func(b *bench) { b.serve(at, 503, "", "") }, crawl.RateLimited, known, 1},
+		"an error":                {func(b *bench) { b.serve(at, 500, "", "") }, crawl.RobotsFetched, known, 1},
+		"gone":                    {func(b *bench) { b.serve(at, 410, "", "") }, crawl.RobotsFetched, "", 1},
+		"another host":            {func(b *bench) { b.serve(at, 302, "Location: http://b.test/x", "") }, crawl.RobotsFetched, "", 1},
+		"what robots.txt forbids": {func(b *bench) { b.serve(at, 302, "Location: /private/x", "") }, crawl.RobotsFetched, "", 1},
+		"a kept connection": {func(b *bench) {
+			b.fail(at, &fetcher.Error{Category: fetcher.Truncated, Contacted: true, Reused: true, Err: errors.New("EOF")})
+		}, crawl.Lost, known, 1},
+	} {
+		b := newBench(t, scope.Options{})
+		b.rules.Settings.Purpose = "ai-train"
+		c.serve(b)
+		b.visit("http://a.test/page", ruled("User-agent: *\nDisallow: /private/\n", ""), func(v *crawl.Visit) { v.Robots.TDM = []byte(known) })
+		r, o := b.one()
+		if r.Kind != c.kind || len(b.asked) != c.asked {
+			t.Errorf("%s: %v, %d requests", name, r.Kind, len(b.asked))
+		}
+		if c.kind == crawl.Lost {
+			if o.Kind != crawl.Lost || o.Robots != nil {
+				t.Errorf("%s: %+v", name, o)
+			}
+			continue
+		}
+		if o.Kind != crawl.RobotsFetched || o.Robots == nil || !o.Robots.TDMAsked || string(o.Robots.TDM) != c.tdm {
+			t.Errorf("%s: %v, %+v, want %q", name, o.Kind, o.Robots, c.tdm)
+		}
+	}
+}
+
+// TestUnreadPreferences: a 304 of a page whose own word nobody has read says so; one that was read and says
+// nothing does not. A page that is refused to the index has no basis, so that it is read again.
+func TestUnreadPreferences(t *testing.T) {
+	t.Parallel()
+	for last, want := range map[string]bool{"": true, preferences.Record{}.Encode(): false} {
+		b := newBench(t, scope.Options{})
+		b.read = map[string]crawl.Outcome{"http://a.test/": {Preferences: last}}
+		b.serveConditional("http://a.test/", "")
+		b.visit("http://a.test/", func(v *crawl.Visit) { v.Item.ETag = `"1"` })
+		if _, o := b.one(); o.PreferencesUnread != want {
+			t.Errorf("%q: unread %v, want %v", last, o.PreferencesUnread, want)
+		}
+	}
+	for header, want := range map[string]bool{"Content-Usage: search=y": true, "Content-Usage: search=n": false} {
+		b := newBench(t, scope.Options{})
+		b.rules.Basis, b.rules.Settings.Index, b.rules.Settings.Preferences = 7, true, "obey"
+		b.serve("http://a.test/", 200, header, "<p>text")
+		b.visit("http://a.test/")
+		if _, o := b.one(); o.Basis != 0 != want {
+			t.Errorf("%s: basis %v", header, o.Basis)
+		}
+	}
+}

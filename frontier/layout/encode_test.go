@@ -92,6 +92,12 @@ func TestValuesSurvive(t *testing.T) {
 	if r, err := DecodeRobots(HostOf(u), tag, EncodeRobots(robots)); err != nil || !reflect.DeepEqual(r, robots) || tag != "s:8443" {
 		t.Errorf("robots %+v came back as %+v, %v", robots, r, err)
 	}
+	for _, about := range []crawl.Robots{{TDMAsked: true}, {TDM: []byte("[]")}, {TDM: []byte("[]"), TDMAsked: true, Body: []byte("b")}} {
+		about.Origin, about.Verdict = robots.Origin, crawl.RobotsAllowAll
+		if r, err := DecodeRobots(HostOf(u), tag, EncodeRobots(&about)); err != nil || !reflect.DeepEqual(r, &about) {
+			t.Errorf("robots %+v came back as %+v, %v", about, r, err)
+		}
+	}
 	st := PartState{Meta: Meta{Partition: 3, State: Released, Epoch: 4, MaxEpoch: 5, Seq: 6, Generation: 7, To: "n", View: 8, Sealed: true}, LastGeneration: 9}
 	if got, err := DecodeState(3, EncodeState(&st)); err != nil || got != st {
 		t.Errorf("state %+v came back as %+v, %v", st, got, err)

@@ -7,6 +7,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/layout"
 	"crawlnode/recrawl/visits"
+	"crawlnode/web/preferences"
 )
 
 // TestKeep: what stays of an earlier fetch.
@@ -93,6 +94,38 @@ func TestChanged(t *testing.T) {
 		o := crawl.Outcome{Kind: crawl.Fetched, Status: c.status, Digest: c.digest}
 		if got := Changed(&c.old, &o, c.verdict); got != c.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestPreferencesStay: what an owner said stays when there was no answer of the page to read it from, and a page
+// whose text or own word is wanted is asked for whole.
+func TestPreferencesStay(t *testing.T) {
+	t.Parallel()
+	old := crawl.Record{State: crawl.Done, Status: 200, Digest: [20]byte{1}, Preferences: "old"}
+	for name, c := range map[string]struct {
+		o    crawl.Outcome
+		want string
+	}{
+		"a page":       {crawl.Outcome{Status: 200, Digest: [20]byte{2}, Preferences: "new"}, "new"},
+		"a 304":        {crawl.Outcome{Status: 304, Preferences: "new"}, "new"},
+		"gone":         {crawl.Outcome{Status: 404, Preferences: "new"}, "new"},
+		"a last error": {crawl.Outcome{Status: 500, Preferences: "new"}, "old"},
+		"no answer":    {crawl.Outcome{Kind: crawl.URLFailed}, "old"},
+	} {
+		c.o.ETag = `"1"`
+		rec := Record(&layout.QueueEntry{}, &c.o, crawl.Done)
+		Keep(&old, &rec, &c.o, false)
+		if rec.Preferences != c.want || rec.ETag == "" {
+			t.Errorf("%s: %q, %q; want %q", name, rec.Preferences, rec.ETag, c.want)
+		}
+	}
+	for _, o := range []crawl.Outcome{
+		{Status: 304, ETag: `"1"`, PreferencesUnread: true},
+		{Status: 200, ETag: `"1"`, LeftOut: preferences.PurposesOf(preferences.Search)},
+	} {
+		if rec := Record(&layout.QueueEntry{}, &o, crawl.Done); rec.ETag != "" {
+			t.Errorf("%+v: the next answer may be a 304", o)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -290,6 +291,59 @@ func TestWriteRevisits(t *testing.T) {
 	}
 	if c.file(dir, lines, "http://h.test/4") != "kept" {
 		t.Error("a page that has not changed is gone")
+	}
+}
+
+// said is a source whose captures come in an order of their own, with what their owner said.
+type said struct {
+	readback.Folders
+	order []int
+	words []string
+}
+
+func (s said) Entries(_ context.Context, fn func(archive.Entry) error) error {
+	var all []archive.Entry
+	if err := s.Folders.Entries(context.Background(), func(e archive.Entry) error {
+		all = append(all, e)
+		return nil
+	}); err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b archive.Entry) int { return int(a.Ref.Offset - b.Ref.Offset) })
+	for _, i := range s.order {
+		all[i].Preferences = s.words[i]
+		if err := fn(all[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestNewestWordCounts: what an owner said last decides, a 304 included, in whatever order captures are read.
+func TestNewestWordCounts(t *testing.T) {
+	t.Parallel()
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		for _, words := range [][]string{{"", "", "no"}, {"no", "", "-"}, {"", "no", "-"}, {"-", "-", "no"}, {"", "-", ""}} {
+			c, dir := newCrawl(t), t.TempDir()
+			c.put("http://h.test/1", 200, "text/html", "text")
+			c.put("http://h.test/1", 304, "", "")
+			c.put("http://h.test/1", 304, "", "")
+			if err := c.a.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			f, err := Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Skip = func(_, word string) bool { return word == "no" }
+			sum, err := f.Write(t.Context(), said{readback.Folders{c.dir}, order, words}, nil)
+			if err := errors.Join(err, f.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if written, want := len(checked(t, dir)) > 0, words[2] != "no"; written != want {
+				t.Errorf("read in the order %v, said %q: written %v, want %v (%+v)", order, words, written, want, sum)
+			}
+		}
 	}
 }
 

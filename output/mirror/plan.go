@@ -108,7 +108,8 @@ func (p *plan) take(e archive.Entry) error {
 	case counts && other.Status == http.StatusNotModified && other.Said != "" && other.SaidAt >= r.SaidAt:
 		r.Said, r.SaidAt = other.Said, other.SaidAt
 	case !counts && r.Status == http.StatusNotModified && r.Said != "" && r.SaidAt >= other.SaidAt && r.Said != other.Said:
-		other.Said, other.SaidAt, counts, r = r.Said, r.SaidAt, true, other
+		other.Said, other.SaidAt = r.Said, r.SaidAt
+		counts, r = true, other
 	}
 	if !counts && !hasPayload {
 		return nil

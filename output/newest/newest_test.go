@@ -1,11 +1,14 @@
 package newest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"crawlnode/crawl"
 	"crawlnode/output/archive"
 )
 
@@ -39,6 +42,34 @@ func TestEach(t *testing.T) {
 	for _, bad := range []string{"x\n", "a)/ 2026 {}\n", strings.Repeat("x", maxLine+1)} {
 		if err := Each(strings.NewReader(bad), func(*archive.Entry) error { return nil }); err == nil {
 			t.Errorf("%.20q was read", bad)
+		}
+	}
+}
+
+// TestNewestWord: what an owner said with a later 304 counts for the page, also when it takes back what was said.
+func TestNewestWord(t *testing.T) {
+	t.Parallel()
+	entry := func(day, status int, said string) archive.Entry {
+		return archive.Entry{URL: "http://a.test/", At: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC), Status: status, MIME: "text/html",
+			Revisit: status == 304, Digest: "sha1:A", Preferences: said, Ref: crawl.ArchiveRef{File: "f", Offset: int64(day), Length: 1}}
+	}
+	for want, list := range map[string][]archive.Entry{
+		"ai-train=n": {entry(1, 200, ""), entry(2, 304, "ai-train=n")},
+		"-":          {entry(1, 200, "ai-train=n"), entry(2, 304, "-")},
+		"search=n":   {entry(1, 200, "search=n"), entry(2, 304, "")}, // nobody has read it
+		"":           {entry(1, 304, "ai-train=n"), entry(2, 200, "")},
+	} {
+		var index []byte
+		for i := range list {
+			index = archive.AppendEntry(index, &list[i])
+		}
+		if err := Each(bytes.NewReader(index), func(e *archive.Entry) error {
+			if e.Preferences != want || e.Status != 200 {
+				t.Errorf("%d, %q; want %q", e.Status, e.Preferences, want)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

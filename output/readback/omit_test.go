@@ -164,3 +164,36 @@ func TestSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestOriginalElsewhere: a duplicate whose original another node has stored is copied as it is.
+func TestOriginalElsewhere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, err := archive.Open(dir, archive.Options{Node: "0123456789abcdef"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := urlnorm.Parse("http://a.test/copy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := []byte("the same")
+	c := crawl.Capture{URL: u, FetchedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Status: 200, ContentType: "text/html",
+		ResponseHead: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"), Body: body, Digest: sha1.Sum(body), //nolint:gosec // as WARC has it
+		Original: &crawl.Original{Record: [16]byte{7}, URL: "http://b.test/", FetchedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	if _, err := a.Put(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	from, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = from.Close() }()
+	done, err := from.Rewrite(t.Context(), t.TempDir(), &Omit{Purposes: preferences.PurposesOf(preferences.AITrain), Now: time.Now()})
+	if err != nil || done.Captures != 1 || done.LeftOut+done.Completed != 0 {
+		t.Errorf("%+v, %v", done, err)
+	}
+}

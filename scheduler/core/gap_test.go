@@ -49,3 +49,32 @@ func TestVisitGap(t *testing.T) {
 		}
 	}
 }
+
+// TestCrawlDelayAfterTDM: the Crawl-delay does not hold for the request after robots.txt, and does after tdmrep.json.
+func TestCrawlDelayAfterTDM(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	core := New(Config{Delay: func(netip.Addr) time.Duration { return time.Second }, IPDelay: func(netip.Addr) time.Duration { return 0 }})
+	u, err := urlnorm.Parse("http://a.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	core.Activate(now, Queue{Host: "a.test", Items: []crawl.Item{{URL: u}}}, time.Time{})
+	core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour), nil)
+	entry := crawl.Robots{Origin: "http://a.test", CrawlDelay: 30 * time.Second, Fetched: now, Expires: now.Add(time.Hour)}
+	for i, want := range []time.Duration{time.Second, 30 * time.Second} {
+		v, ok := core.Next(now)
+		if !ok {
+			t.Fatalf("no visit %d", i)
+		}
+		answer := entry
+		answer.TDMAsked = i > 0
+		core.Release(now, v.ID, crawl.Response{Kind: crawl.RobotsFetched, Requested: true, Robots: &answer})
+		s, _ := core.HostState(v.ID)
+		if got := s.NotBefore.Sub(now); got != want {
+			t.Errorf("after request %d the host waits %v, want %v", i, got, want)
+		}
+		core.Completed(now, v.ID)
+		now = now.Add(want)
+	}
+}
