@@ -167,7 +167,12 @@ func TestAnswersOfAnEndedCrawl(t *testing.T) {
 		t.Errorf("the end of a crawl: %s", whole.out)
 	}
 	if after := contentsOf(t, dir); !maps.Equal(before, after) {
-		t.Errorf("the directory was changed")
+		for name := range after {
+			if before[name] != after[name] {
+				t.Errorf("%s was changed: from %.300q to %.300q", name, before[name], after[name])
+			}
+		}
+		t.Errorf("the directory was changed: %d files, and %d before", len(after), len(before))
 	}
 	nowhere := t.TempDir()
 	for _, verb := range []string{"status", "urls why http://a.test/", "hosts show a.test", "crawl-config show", "nodes list"} {

@@ -34,7 +34,7 @@ var constants = map[string]codes.Kind{
 	"Removal":   codes.Removed,
 	"EventInfo": codes.Weight, "EventWarn": codes.Weight, "EventError": codes.Weight,
 
-	"Sort": "", "Action": "", "Assets": "", "Cookies": "", "Blocked": "", "Recrawl": "", "Render": "", "Default": "",
+	"Sort": "", "Action": "", "Assets": "", "Cookies": "", "Blocked": "", "Preferences": "", "Recrawl": "", "Render": "", "Default": "",
 	"StatusAPIVersion": "", "KeyCaller": "", "RobotsIgnored": "", "TopicPrefix": "", "TriedInItsPlace": "",
 	"RemovedByHand": "",
 }

@@ -195,7 +195,7 @@ func offline(ctx context.Context, dir string, q crawl.SearchQuery) (*crawl.Searc
 		return nil, err
 	}
 	defer release()
-	x, _, err := index.Open(filepath.Join(dir, "index"), index.Options{})
+	x, _, err := index.Open(filepath.Join(dir, "index"), index.Options{Still: true})
 	if err != nil {
 		return nil, err
 	}

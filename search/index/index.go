@@ -16,6 +16,8 @@ import (
 // Options are what Open is told.
 type Options struct {
 	Log *slog.Logger // nil: no log
+	// Still leaves the segments as they are until something is changed: for whoever only asks.
+	Still bool
 }
 
 // Size says how large an index is.
@@ -65,7 +67,9 @@ func Open(dir string, o Options) (*Index, Repair, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	x.stop = stop
 	x.turn <- struct{}{}
-	x.wakeMerger()
+	if !o.Still {
+		x.wakeMerger()
+	}
 	go x.mergeLoop(ctx)
 	return x, repair, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"crawlnode/search/analyse"
@@ -173,5 +174,49 @@ func TestStemsBeginAsTheirWords(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestStill: whoever only asks leaves the segments as they are, though some would be merged otherwise.
+func TestStill(t *testing.T) {
+	dir := t.TempDir()
+	segments := func(o Options) int {
+		var n int
+		synctest.Test(t, func(t *testing.T) {
+			x, _, err := Open(dir, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait() // for the merges
+			n = x.Size().Segments
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+		return n
+	}
+	const many = 40
+	synctest.Test(t, func(t *testing.T) {
+		x, _, err := Open(dir, Options{Still: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.stop()
+		<-x.ended
+		for i := range many {
+			url := fmt.Sprintf("http://a.test/%d", i)
+			if err := x.Apply(t.Context(), Batch{Put: []Document{{URL: url, Host: "a.test", Title: "page", Text: url, FetchedAt: time.Unix(int64(i+1), 0)}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n := segments(Options{Still: true}); n != many {
+		t.Errorf("%d segments, and %d before", n, many)
+	}
+	if n := segments(Options{}); n >= many {
+		t.Errorf("nothing is merged of %d segments: %d are left", many, n)
 	}
 }
