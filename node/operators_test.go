@@ -3,16 +3,36 @@ package node
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"crawlnode/crawl"
 )
 
+// silentSite is a web server that takes requests and does not answer them until the test ends: a crawl of
+// it does not finish by itself.
+func silentSite(t *testing.T) []crawl.Seed {
+	t.Helper()
+	ended := make(chan struct{})
+	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-ended:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(site.Close)
+	t.Cleanup(func() { close(ended) })
+	return []crawl.Seed{{URL: site.URL + "/"}}
+}
+
 // TestOrdersToALoneNode refuses what would only do harm, and pauses and resumes.
 func TestOrdersToALoneNode(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, testConfig(t, "alone"))
+	config := testConfig(t, "alone")
+	config.AllowPorts = anyPort
+	n := startNode(t, config)
 	ctx := t.Context()
 	converged(t, 1, n)
 	if err := n.DrainMember(ctx, n.id); !errors.Is(err, crawl.ErrRefused) || !strings.Contains(err.Error(), "no other active member") {
@@ -29,6 +49,9 @@ func TestOrdersToALoneNode(t *testing.T) {
 	}
 	if _, err := n.ControlCrawl(ctx, crawl.ActionResume); !errors.Is(err, crawl.ErrRefused) {
 		t.Errorf("resume of an idle crawl: %v", err)
+	}
+	if r, err := n.AddSeeds(ctx, silentSite(t)); err != nil || r.Accepted != 1 {
+		t.Fatalf("%+v, %v", r, err)
 	}
 	if err := n.spread.StartEverywhere(ctx); err != nil {
 		t.Fatal(err)
@@ -49,16 +72,22 @@ func TestOrdersToALoneNode(t *testing.T) {
 // all.
 func TestOrdersBetweenNodes(t *testing.T) {
 	t.Parallel()
-	a := startNode(t, testConfig(t, "a"))
+	first := testConfig(t, "a")
+	first.AllowPorts = anyPort
+	a := startNode(t, first)
 	converged(t, 1, a)
 	join := func(name string) *running {
 		c := testConfig(t, name)
+		c.AllowPorts = anyPort
 		c.Join = []string{a.Info().Gossip}
 		return startNode(t, c)
 	}
 	b, c := join("b"), join("c")
 	converged(t, 3, a, b, c)
 	ctx := t.Context()
+	if r, err := a.AddSeeds(ctx, silentSite(t)); err != nil || r.Accepted != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
 	if err := a.spread.StartEverywhere(ctx); err != nil {
 		t.Fatal(err)
 	}
