@@ -350,3 +350,50 @@ func (s *signedSites) asked(t *testing.T, times int) {
 		return ""
 	})
 }
+
+// TestRenderedPartsAreSigned: what a page loads in the browser is fetched by the node, and signed as all its requests.
+func TestRenderedPartsAreSigned(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
+	key := filepath.Join(t.TempDir(), "bot.pem")
+	if code, _, errs := run(t, "", "keygen", "--bot", key); code != 0 {
+		t.Fatal(errs)
+	}
+	var mu sync.Mutex
+	signed := map[string]bool{}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		signed[r.URL.Path] = r.Header.Get("Signature") != "" && r.Header.Get("Signature-Agent") != ""
+		mu.Unlock()
+		switch r.URL.Path {
+		case "/":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, `<title>x</title><script src="/a.js"></script><link rel="stylesheet" href="/s.css"><div id="x"></div>`)
+		case "/a.js":
+			w.Header().Set("Content-Type", "text/javascript")
+			fmt.Fprint(w, `fetch("/d.json").then(r => r.json()).then(j => { document.getElementById("x").innerHTML = j.text; })`)
+		case "/s.css":
+			w.Header().Set("Content-Type", "text/css")
+			fmt.Fprint(w, `a {}`)
+		case "/d.json":
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"text": "<a href='/next'>made by a script</a>"}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(site.Close)
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "10ms", "--render", "all", "--render-timeout", "2m",
+		"--bot-key", key, "--bot-agent", botAgent)
+	c.addReady(1)
+	c.nodes[0].seed(site.URL + "/")
+	c.finished(slack(2 * time.Minute))
+	c.stop()
+	mu.Lock()
+	defer mu.Unlock()
+	for _, path := range []string{"/robots.txt", "/", "/a.js", "/s.css", "/d.json", "/next"} {
+		if is, asked := signed[path]; !asked || !is {
+			t.Errorf("%s: asked for %v, signed %v", path, asked, is)
+		}
+	}
+}
