@@ -47,13 +47,12 @@
 //
 // With Options.Access every path but /livez, /readyz and the directory of bot keys requires a
 // token, as a Bearer token or as the password of Basic, and the minimum role that roles.go lists
-// for the path. Without
-// Options.Access the API is for this machine or a closed network. A web page that a person visits
-// must not reach it: a Host header with a name that an attacker's name server could point here is
-// refused, on loopback also with a key. Requests that a browser sends for a page of another site are
-// refused as well, except that links there may lead to pages and to other cheap GETs (foreign.go has
-// the table). An address with too many failed log-ins gets 429, but a valid token from there is
-// accepted.
+// for the path. Without Options.Access the API is for this machine or a closed network. A web page
+// that a person visits must not reach it: a Host header with a name that an attacker's name server
+// could point here is refused, on loopback also with a key. Requests that a browser sends for a page
+// of another site are refused as well, except that links there may lead to pages and to other cheap
+// GETs (foreign.go has the table). An address with too many failed log-ins gets 429, but a valid
+// token from there is accepted.
 //
 // A refused client is told why; refusals are logged at most once a second. Package door counts a
 // connection as a stranger's until one of its requests was allowed.

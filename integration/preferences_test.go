@@ -19,21 +19,21 @@ import (
 	"crawlnode/web/preferences"
 )
 
-// wishes are the pages of a site whose owner says something of each, and to which of search and ai-train it is no.
-var wishes = map[string]string{
+// refusedTo are the pages of a site, with the purpose to which the owner of each says no; "": none.
+var refusedTo = map[string]string{
 	"/": "", "/free": "", "/closed/a": "ai-train", "/reserved": "ai-train", "/noai": "ai-train", "/hidden": "search",
 }
 
-// wishingSite says what its owner wants at each level, and counts the requests for each path.
-type wishingSite struct {
+// preferencesSite says what its owner wants at each level, and counts the requests for each path.
+type preferencesSite struct {
 	*httptest.Server
 	mu    sync.Mutex
 	asked map[string]int
 }
 
-func newWishingSite(t *testing.T) *wishingSite {
+func newPreferencesSite(t *testing.T) *preferencesSite {
 	t.Helper()
-	s := &wishingSite{asked: map[string]int{}}
+	s := &preferencesSite{asked: map[string]int{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.asked[r.URL.Path]++
@@ -54,12 +54,12 @@ func newWishingSite(t *testing.T) *wishingSite {
 		case "/hidden":
 			w.Header().Set("Content-Usage", "search=n")
 		}
-		if _, known := wishes[r.URL.Path]; !known {
+		if _, known := refusedTo[r.URL.Path]; !known {
 			http.NotFound(w, r)
 			return
 		}
-		fmt.Fprintf(w, "<head><title>A page</title>%s</head><p>this is the page %s of a site with wishes", head, r.URL.Path)
-		for _, path := range slices.Sorted(maps.Keys(wishes)) {
+		fmt.Fprintf(w, "<head><title>A page</title>%s</head><p>this is the page %s of a site with preferences", head, r.URL.Path)
+		for _, path := range slices.Sorted(maps.Keys(refusedTo)) {
 			fmt.Fprintf(w, ` <a href="%s">%s</a>`, path, path)
 		}
 	}))
@@ -69,7 +69,7 @@ func newWishingSite(t *testing.T) *wishingSite {
 
 // agreeing are the paths to which nobody says no for a purpose.
 func agreeing(purposes ...string) (paths []string) {
-	for path, no := range wishes {
+	for path, no := range refusedTo {
 		if !slices.Contains(purposes, no) {
 			paths = append(paths, path)
 		}
@@ -102,7 +102,7 @@ func pathsOf(t *testing.T, site, path string) []string {
 func TestPreferencesAreObeyed(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	web, base := newWishingSite(t), t.TempDir()
+	web, base := newPreferencesSite(t), t.TempDir()
 	sink := filepath.Join(base, "sink.jsonl")
 	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "5ms", "--index", "on", "--sink", "file:"+sink,
 		"--purpose", "ai-train,search", "--preferences", "obey")
@@ -119,7 +119,7 @@ func TestPreferencesAreObeyed(t *testing.T) {
 	said := map[string]string{}
 	for _, l := range page.URLs {
 		path, no := strings.TrimPrefix(l.URL, web.URL), ""
-		if _, known := wishes[path]; !known { // /sitemap.xml, which is not there
+		if _, known := refusedTo[path]; !known { // /sitemap.xml, which is not there
 			continue
 		}
 		if l.Preferences == nil || len(l.Preferences.From) == 0 {
@@ -133,8 +133,8 @@ func TestPreferencesAreObeyed(t *testing.T) {
 		}
 		said[path] = no
 	}
-	if !maps.Equal(said, wishes) {
-		t.Errorf("the API says no: %v, want %v", said, wishes)
+	if !maps.Equal(said, refusedTo) {
+		t.Errorf("the API says no: %v, want %v", said, refusedTo)
 	}
 	var one struct{ Preferences preferences.PagePreferences }
 	if err := n.decode("/api/v1/urls?url="+web.URL+"/reserved", &one); err != nil ||
@@ -181,7 +181,7 @@ func TestPreferencesAreObeyed(t *testing.T) {
 		rows := readTable[table.Capture](t, export(name+".parquet", slices.Concat([]string{"parquet"}, where, []string{"--preferences", "mark"})...))
 		pages := 0
 		for _, r := range rows {
-			if _, known := wishes[r.Path]; !known {
+			if _, known := refusedTo[r.Path]; !known {
 				continue
 			}
 			pages++
@@ -192,7 +192,7 @@ func TestPreferencesAreObeyed(t *testing.T) {
 			case r.Search != nil && !*r.Search:
 				no = "search"
 			}
-			if no != wishes[r.Path] || r.Archive != nil {
+			if no != refusedTo[r.Path] || r.Archive != nil {
 				t.Errorf("%s: %s says no to %q", name, r.Path, no)
 			}
 		}
@@ -213,7 +213,7 @@ func TestPreferencesAreObeyed(t *testing.T) {
 		t.Fatalf("%q, %v", index, err)
 	}
 	text, err := os.ReadFile(index[0])
-	for path, no := range wishes {
+	for path, no := range refusedTo {
 		if kept := strings.Contains(string(text), `"`+web.URL+path+`"`); err != nil || kept != (no == "") {
 			t.Errorf("%s is in the files without what was refused: %v, %v", path, kept, err)
 		}

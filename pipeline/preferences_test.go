@@ -26,8 +26,15 @@ func said(t *testing.T, o *crawl.Outcome) string {
 // ruled gives a visit the robots.txt and the tdmrep.json of its origin.
 func ruled(robots, tdm string) func(*crawl.Visit) {
 	return func(v *crawl.Visit) {
-		v.Robots = &crawl.Robots{Origin: "http://a.test", Verdict: crawl.RobotsRules, Body: []byte(robots),
-			Fetched: time.Now(), Expires: time.Now().Add(time.Hour), TDM: []byte(tdm), TDMAsked: tdm != ""}
+		v.Robots = &crawl.Robots{
+			Origin:   "http://a.test",
+			Verdict:  crawl.RobotsRules,
+			Body:     []byte(robots),
+			Fetched:  time.Now(),
+			Expires:  time.Now().Add(time.Hour),
+			TDM:      []byte(tdm),
+			TDMAsked: tdm != "",
+		}
 	}
 }
 
@@ -59,7 +66,13 @@ func TestPreferences(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, c.want)
 		}
 		if o.LeftOut != c.out || b.captures[0].Preferences != o.Preferences {
-			t.Errorf("%s: left out for %v, want %v; the capture says %q", name, o.LeftOut, c.out, b.captures[0].Preferences)
+			t.Errorf(
+				"%s: left out for %v, want %v; the capture says %q",
+				name,
+				o.LeftOut,
+				c.out,
+				b.captures[0].Preferences,
+			)
 		}
 	}
 }
@@ -69,11 +82,21 @@ func TestPreferencesOfA304(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, scope.Options{})
 	b.rules.Settings.Archive = true
-	last := preferences.Of(preferences.Read(&preferences.Sources{Agent: "crawlnode", URL: "http://a.test/",
-		Header: map[string][]string{"X-Robots-Tag": {"noai"}, "Content-Usage": {"search=y"}}}), "crawlnode")
+	last := preferences.Of(
+		preferences.Read(&preferences.Sources{Agent: "crawlnode", URL: "http://a.test/",
+			Header: map[string][]string{
+				"X-Robots-Tag":  {"noai"},
+				"Content-Usage": {"search=y"},
+			}}),
+		"crawlnode",
+	)
 	b.read = map[string]crawl.Outcome{"http://a.test/": {Preferences: last.Encode()}}
 	b.serveConditional("http://a.test/", "Content-Usage: search=n")
-	b.visit("http://a.test/", ruled("User-agent: *\nContent-Usage: train-ai=n\n", ""), func(v *crawl.Visit) { v.Item.ETag = `"1"` })
+	b.visit(
+		"http://a.test/",
+		ruled("User-agent: *\nContent-Usage: train-ai=n\n", ""),
+		func(v *crawl.Visit) { v.Item.ETag = `"1"` },
+	)
 	_, o := b.one()
 	want := "search=n, ai-input=n, ai-train=n | robots.txt: Content-Usage: train-ai=n; header: Content-Usage: search=n; " +
 		"header: X-Robots-Tag: noai"
@@ -128,10 +151,12 @@ func TestTDMFile(t *testing.T) {
 		if c.asked[0] == "/page" {
 			continue
 		}
-		if r.Kind != crawl.RobotsFetched || o.Kind != crawl.RobotsFetched || o.Robots == nil || r.Robots != o.Robots {
+		if r.Kind != crawl.RobotsFetched || o.Kind != crawl.RobotsFetched || o.Robots == nil ||
+			r.Robots != o.Robots {
 			t.Fatalf("%s: %+v, %+v", name, r, o)
 		}
-		if e := o.Robots; !e.TDMAsked || string(e.TDM) != c.tdm || string(e.Body) != c.robots || e.Verdict != crawl.RobotsRules {
+		if e := o.Robots; !e.TDMAsked || string(e.TDM) != c.tdm || string(e.Body) != c.robots ||
+			e.Verdict != crawl.RobotsRules {
 			t.Errorf("%s: stored %+v, %q, want %q", name, e, e.TDM, c.tdm)
 		}
 	}
@@ -143,7 +168,12 @@ func TestTDMRedirect(t *testing.T) {
 	b := newBench(t, scope.Options{})
 	b.rules.Settings.Purpose, b.rules.Settings.Delay = "ai-train", time.Millisecond
 	b.serve("http://a.test"+preferences.TDMPath, 301, "Location: /tdm.json", "")
-	b.serve("http://a.test/tdm.json", 200, "Content-Type: application/json", `[{"location":"/","tdm-reservation":0}]`)
+	b.serve(
+		"http://a.test/tdm.json",
+		200,
+		"Content-Type: application/json",
+		`[{"location":"/","tdm-reservation":0}]`,
+	)
 	b.visit("http://a.test/page", ruled("", ""))
 	_, o := b.one()
 	if o.Robots == nil || string(o.Robots.TDM) != `[{"location":"/","tdm-reservation":0}]` {
@@ -176,7 +206,11 @@ func TestTDMTrouble(t *testing.T) {
 		b := newBench(t, scope.Options{})
 		b.rules.Settings.Purpose = "ai-train"
 		c.serve(b)
-		b.visit("http://a.test/page", ruled("User-agent: *\nDisallow: /private/\n", ""), func(v *crawl.Visit) { v.Robots.TDM = []byte(known) })
+		b.visit(
+			"http://a.test/page",
+			ruled("User-agent: *\nDisallow: /private/\n", ""),
+			func(v *crawl.Visit) { v.Robots.TDM = []byte(known) },
+		)
 		r, o := b.one()
 		if r.Kind != c.kind || len(b.asked) != c.asked {
 			t.Errorf("%s: %v, %d requests", name, r.Kind, len(b.asked))
@@ -187,7 +221,8 @@ func TestTDMTrouble(t *testing.T) {
 			}
 			continue
 		}
-		if o.Kind != crawl.RobotsFetched || o.Robots == nil || !o.Robots.TDMAsked || string(o.Robots.TDM) != c.tdm {
+		if o.Kind != crawl.RobotsFetched || o.Robots == nil || !o.Robots.TDMAsked ||
+			string(o.Robots.TDM) != c.tdm {
 			t.Errorf("%s: %v, %+v, want %q", name, o.Kind, o.Robots, c.tdm)
 		}
 	}

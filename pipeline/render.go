@@ -155,7 +155,7 @@ func (w *worker) decideParsed(keep context.Context, f *fetched, d *crawl.Renderi
 		return false, nil
 	}
 	o.Rendering = d
-	w.prefer(&f.v, f.resp, f.rules, &o, doc)
+	w.readPreferences(&f.v, f.resp, f.rules, &o, doc)
 	return true, w.closeVisit(keep, f.v, w.keepParsed(keep, f.v, f.resp, f.rules, &o, doc, nil), &o)
 }
 
@@ -193,7 +193,7 @@ func (w *worker) keepShown(ctx context.Context, f *fetched, shown *Shown) error 
 	page.Body, page.ContentType, page.MediaType = shown.DOM, shownType, "text/html"
 	w.shown = shown
 	doc, _ := w.read(f.v, &page, f.rules, &f.o)
-	w.prefer(&f.v, f.resp, f.rules, &f.o, doc)
+	w.readPreferences(&f.v, f.resp, f.rules, &f.o, doc)
 	made := []crawl.Resource{{At: time.Now(), ContentType: shownType, Body: shown.DOM}}
 	if shown.Screenshot != nil {
 		made = append(made, crawl.Resource{At: made[0].At, ContentType: "image/png", Body: shown.Screenshot})

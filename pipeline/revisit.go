@@ -24,7 +24,7 @@ import (
 func (w *worker) unchanged(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) error {
 	w.skipped = w.skipped[:0]
 	o.NoIndex, _ = directives(resp, rules.Settings.Agent())
-	w.preferAgain(&v, resp, rules, o, w.p.o.Contents.Read(v.Item.URL).Preferences)
+	w.carryPreferences(&v, resp, rules, o, w.p.o.Contents.Read(v.Item.URL).Preferences)
 	remark(resp, o)
 	var stored Stored
 	if rules.Settings.Archive {
@@ -39,7 +39,7 @@ func (w *worker) unchanged(ctx context.Context, v crawl.Visit, resp *fetcher.Res
 func (w *worker) sentAgain(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, last Reading) error {
 	w.skipped = w.skipped[:0]
 	o.Unchanged, o.Basis, o.NoIndex = true, last.Basis, last.Basis.NoIndex()
-	if w.preferAgain(&v, resp, rules, o, last.Preferences); o.SearchRefused() {
+	if w.carryPreferences(&v, resp, rules, o, last.Preferences); o.SearchRefused() {
 		o.Basis = 0 // its text is wanted when the owner allows it
 	}
 	return w.keepParsed(ctx, v, resp, rules, o, nil, nil)

@@ -260,7 +260,7 @@ func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response
 	doc, whole := w.read(v, resp, rules, o)
 	// A page that says noindex from a later time on is read at each visit: its index entry must go.
 	later := doc != nil && doc.NoIndexLater || htmlparse.NoIndexLater(resp.Header["X-Robots-Tag"], rules.Settings.Agent(), resp.Started)
-	w.prefer(&v, resp, rules, o, doc)
+	w.readPreferences(&v, resp, rules, o, doc)
 	if whole && basis != 0 && !later && !o.SearchRefused() { // else its text is wanted when the owner allows it
 		o.Basis = basis.Marked(o.NoIndex, o.Skipped[crawl.SkipDepth] > 0)
 	}

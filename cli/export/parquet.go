@@ -201,9 +201,9 @@ func (v *ParquetVerb) pages(ctx context.Context, env *command.Env, src source) (
 			NoIndex: d.noIndex, Links: int32(len(d.doc.Links)), Text: table.OptionalText(d.Text), Bytes: d.bytes, Digest: table.OptionalText(e.Digest), //nolint:gosec // at most htmlparse.MaxLinks
 			File: e.Ref.File, Offset: e.Ref.Offset, Length: int32(min(e.Ref.Length, 1<<31-1))} //nolint:gosec // bounded
 		if said := e.Preferences; said != "" { // the newest word, by which it is judged
-			row.Prefer(preferences.ParseAnswers(said))
+			row.SetPreferences(preferences.ParseAnswers(said))
 		} else {
-			row.Prefer(p.Said(d.doc).Answers)
+			row.SetPreferences(p.Said(d.doc).Answers)
 		}
 		return out.Write(row)
 	}); err != nil {

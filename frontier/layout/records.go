@@ -186,22 +186,22 @@ func DecodeItem(h crawl.Host, band crawl.Band, seq uint64, b []byte) (crawl.Item
 
 // Flags of a record. The lowest three bits are its crawl.RecordState.
 const (
-	recordState   = 1<<3 - 1
-	recordHTTPS   = 1 << 3
-	recordResult  = 1 << 4 // status and time of a fetch follow
-	recordDigest  = 1 << 5
-	recordArchive = 1 << 6
-	recordReason  = 1 << 7
-	recordValid   = 1 << 8 // ETag and Last-Modified follow
-	recordSame    = 1 << 9 // DuplicateOf follows
-	recordNear    = 1 << 10
-	recordVisits  = 1 << 11 // times of visit and check, and what visits taught, follow
-	recordCut     = 1 << 12 // Record.DepthCut
-	recordFrom    = 1 << 13 // the page on which it was found follows
-	recordShown   = 1 << 14 // whether a browser has shown it follows
-	recordBasis   = 1 << 15 // Record.Basis follows
-	recordChanged = 1 << 16 // Record.ChangedAt follows
-	recordWishes  = 1 << 17 // Record.Preferences follows
+	recordState       = 1<<3 - 1
+	recordHTTPS       = 1 << 3
+	recordResult      = 1 << 4 // status and time of a fetch follow
+	recordDigest      = 1 << 5
+	recordArchive     = 1 << 6
+	recordReason      = 1 << 7
+	recordValid       = 1 << 8 // ETag and Last-Modified follow
+	recordSame        = 1 << 9 // DuplicateOf follows
+	recordNear        = 1 << 10
+	recordVisits      = 1 << 11 // times of visit and check, and what visits taught, follow
+	recordCut         = 1 << 12 // Record.DepthCut
+	recordFrom        = 1 << 13 // the page on which it was found follows
+	recordShown       = 1 << 14 // whether a browser has shown it follows
+	recordBasis       = 1 << 15 // Record.Basis follows
+	recordChanged     = 1 << 16 // Record.ChangedAt follows
+	recordPreferences = 1 << 17 // Record.Preferences follows
 )
 
 // EncodeRecord writes a record. Attempts and NotBefore of a queued URL stand in
@@ -227,7 +227,7 @@ func EncodeRecord(rec *crawl.Record) []byte {
 		FlagIf(rec.DuplicateOf != "", recordSame) | FlagIf(rec.NearOf != "", recordNear) |
 		FlagIf(rec.Visits != "", recordVisits) | FlagIf(rec.DepthCut, recordCut) | FlagIf(rec.Referrer != "", recordFrom) |
 		FlagIf(rec.Rendering.Reason != "", recordShown) | FlagIf(rec.Basis != 0, recordBasis) |
-		FlagIf(!rec.ChangedAt.IsZero(), recordChanged) | FlagIf(rec.Preferences != "", recordWishes)
+		FlagIf(!rec.ChangedAt.IsZero(), recordChanged) | FlagIf(rec.Preferences != "", recordPreferences)
 	w.u(flags)
 	w.byte(byte(rec.Via))
 	w.u(uint64(rec.Band))
@@ -383,7 +383,7 @@ func DecodeRecord(b []byte) (s StoredRecord, err error) {
 	if flags&recordChanged != 0 {
 		s.ChangedAt = r.time()
 	}
-	if flags&recordWishes != 0 {
+	if flags&recordPreferences != 0 {
 		if s.Preferences = r.str(); s.Preferences == "" {
 			r.fail()
 		}

@@ -60,7 +60,8 @@ func (o *Omit) record(r *archive.Record) bool {
 
 // Noted reports whether the crawl has noted what the owner said of the use of the page.
 func (p *Page) Noted() bool {
-	return p.Record.Fields.Get(archive.FieldPreferences) != "" || p.Record.Fields.Get(archive.FieldPreferencesFrom) != ""
+	return p.Record.Fields.Get(archive.FieldPreferences) != "" ||
+		p.Record.Fields.Get(archive.FieldPreferencesFrom) != ""
 }
 
 // Said is what the owner said of the use of the page: as the crawl has noted it when it was captured, or else by the

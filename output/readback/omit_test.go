@@ -15,8 +15,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// wishing writes an archive of pages: path, X-Robots-Tag, and the earlier page whose payload it has, or -1.
-func wishing(t *testing.T) string {
+// archived writes an archive of pages: path, X-Robots-Tag, and the earlier page whose payload it has, or -1.
+func archived(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	a, err := archive.Open(dir, archive.Options{Node: "0123456789abcdef"})
@@ -30,9 +30,16 @@ func wishing(t *testing.T) string {
 	}{{"http://a.test/free", "", -1}, {"http://a.test/noai", "noai", -1}, {"http://a.test/same", "", 1}, {"http://a.test/again", "", 0}} {
 		at := time.Date(2026, 1, 2, 3, 4, i, 0, time.UTC)
 		body := p.url
-		c := crawl.Capture{FetchedAt: at, Status: 200, ContentType: "text/html", RequestHead: []byte("GET / HTTP/1.1\r\n\r\n"),
+		c := crawl.Capture{
+			FetchedAt:    at,
+			Status:       200,
+			ContentType:  "text/html",
+			RequestHead:  []byte("GET / HTTP/1.1\r\n\r\n"),
 			ResponseHead: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"),
-			Resources:    []crawl.Resource{{At: at, ContentType: "text/html", Body: []byte("shown " + p.url)}}}
+			Resources: []crawl.Resource{
+				{At: at, ContentType: "text/html", Body: []byte("shown " + p.url)},
+			},
+		}
 		if p.of >= 0 {
 			body = []string{"http://a.test/free", "http://a.test/noai"}[p.of]
 			c.Original = &crawl.Original{Record: refs[p.of].Record, URL: body, FetchedAt: at}
@@ -42,7 +49,8 @@ func wishing(t *testing.T) string {
 			t.Fatal(err)
 		}
 		c.Preferences = preferences.Of(preferences.Read(&preferences.Sources{URL: p.url, Agent: "crawlnode",
-			Header: map[string][]string{"X-Robots-Tag": {p.tag}}}), "crawlnode").Encode()
+			Header: map[string][]string{"X-Robots-Tag": {p.tag}}}), "crawlnode").
+			Encode()
 		ref, err := a.Put(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +67,7 @@ func wishing(t *testing.T) string {
 // capture that has its content from it gets the content.
 func TestRewriteWithoutRefused(t *testing.T) {
 	t.Parallel()
-	from, err := Open(wishing(t))
+	from, err := Open(archived(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +75,8 @@ func TestRewriteWithoutRefused(t *testing.T) {
 	to := t.TempDir()
 	omit := &Omit{Purposes: preferences.PurposesOf(preferences.AITrain), Now: time.Now()}
 	done, err := from.Rewrite(t.Context(), to, omit)
-	if err != nil || done.Captures != 3 || done.LeftOut != 1 || done.Completed != 1 || omit.Refused() != 1 {
+	if err != nil || done.Captures != 3 || done.LeftOut != 1 || done.Completed != 1 ||
+		omit.Refused() != 1 {
 		t.Fatalf("%+v, %d refused, %v", done, omit.Refused(), err)
 	}
 	clean, err := Open(to)
@@ -89,7 +98,8 @@ func TestRewriteWithoutRefused(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if records["response"] != 2 || records["revisit"] != 1 || records["request"] != 3 || records["resource"] != 3 {
+	if records["response"] != 2 || records["revisit"] != 1 || records["request"] != 3 ||
+		records["resource"] != 3 {
 		t.Errorf("records: %v", records)
 	}
 	page, err := Load(t.Context(), clean, "http://a.test/same", MaxContent)
@@ -104,7 +114,7 @@ func TestRewriteWithoutRefused(t *testing.T) {
 // TestIndexSaysPreferences: the index of a capture says what its owner said, also when it is made anew of the files.
 func TestIndexSaysPreferences(t *testing.T) {
 	t.Parallel()
-	dir := wishing(t)
+	dir := archived(t)
 	index := func() string {
 		t.Helper()
 		names, err := filepath.Glob(filepath.Join(dir, "*.cdxj"))
@@ -118,7 +128,8 @@ func TestIndexSaysPreferences(t *testing.T) {
 		return string(text)
 	}
 	first := index()
-	if !strings.Contains(first, `"preferences":"ai-input=n, ai-train=n"`) || strings.Count(first, "preferences") != 1 {
+	if !strings.Contains(first, `"preferences":"ai-input=n, ai-train=n"`) ||
+		strings.Count(first, "preferences") != 1 {
 		t.Errorf("the index: %s", first)
 	}
 	names, _ := filepath.Glob(filepath.Join(dir, "*.cdxj"))
@@ -157,7 +168,18 @@ func TestSaid(t *testing.T) {
 			"search=n | robots.txt: Content-Signal: search=no"},
 		{"damaged", map[string][]string{"Crawlnode-Preferences": {"search=n, x"}, "Crawlnode-Preferences-From": {`["nowhere: x: y", 7`}}, "search=n | "},
 	} {
-		p := New(&archive.Record{Fields: c.fields, Head: head, Payload: body, TargetURI: "http://a.test/", Status: 200}, nil, nil, MaxContent)
+		p := New(
+			&archive.Record{
+				Fields:    c.fields,
+				Head:      head,
+				Payload:   body,
+				TargetURI: "http://a.test/",
+				Status:    200,
+			},
+			nil,
+			nil,
+			MaxContent,
+		)
 		r := p.Said(&doc)
 		if got := r.Answers.String() + " | " + strings.Join(r.From(), "; "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -178,9 +200,22 @@ func TestOriginalElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := []byte("the same")
-	c := crawl.Capture{URL: u, FetchedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Status: 200, ContentType: "text/html",
-		ResponseHead: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"), Body: body, Digest: sha1.Sum(body), //nolint:gosec // as WARC has it
-		Original: &crawl.Original{Record: [16]byte{7}, URL: "http://b.test/", FetchedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	c := crawl.Capture{
+		URL:         u,
+		FetchedAt:   time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Status:      200,
+		ContentType: "text/html",
+		ResponseHead: []byte(
+			"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n",
+		),
+		Body:   body,
+		Digest: sha1.Sum(body), //nolint:gosec // as WARC has it
+		Original: &crawl.Original{
+			Record:    [16]byte{7},
+			URL:       "http://b.test/",
+			FetchedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		},
+	}
 	if _, err := a.Put(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +227,11 @@ func TestOriginalElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = from.Close() }()
-	done, err := from.Rewrite(t.Context(), t.TempDir(), &Omit{Purposes: preferences.PurposesOf(preferences.AITrain), Now: time.Now()})
+	done, err := from.Rewrite(
+		t.Context(),
+		t.TempDir(),
+		&Omit{Purposes: preferences.PurposesOf(preferences.AITrain), Now: time.Now()},
+	)
 	if err != nil || done.Captures != 1 || done.LeftOut+done.Completed != 0 {
 		t.Errorf("%+v, %v", done, err)
 	}

@@ -56,16 +56,16 @@ type Capture struct {
 	AITrain          *bool     `parquet:"pref_ai_train"`
 }
 
-// prefer fills the columns of what the owner said of the use of a page, as it holds at a time.
-func prefer(a preferences.Answers, at time.Time, search, archive, aiInput, aiTrain **bool) {
+// fillPreferences fills the columns of what the owner said of the use of a page, as it holds at a time.
+func fillPreferences(a preferences.Answers, at time.Time, search, archive, aiInput, aiTrain **bool) {
 	of := a.At(at)
 	*search, *archive = of[preferences.Search].Bool(), of[preferences.Archive].Bool()
 	*aiInput, *aiTrain = of[preferences.AIInput].Bool(), of[preferences.AITrain].Bool()
 }
 
-// Prefer fills the columns of what the owner said of the use of the page, as it held when it was captured.
-func (p *Page) Prefer(a preferences.Answers) {
-	prefer(a, p.FetchedAt, &p.Search, &p.Archive, &p.AIInput, &p.AITrain)
+// SetPreferences fills the columns of what the owner said of the use of the page, as it held when it was captured.
+func (p *Page) SetPreferences(a preferences.Answers) {
+	fillPreferences(a, p.FetchedAt, &p.Search, &p.Archive, &p.AIInput, &p.AITrain)
 }
 
 func (c Capture) size() int {
@@ -149,7 +149,7 @@ func CaptureOf(e *archive.Entry, crawl string) (Capture, error) {
 	digest := strings.TrimPrefix(e.Digest, "sha1:")
 	c := Capture{SURTKey: archive.Key(e.URL), URL: e.URL, Time: e.At, Status: int16(e.Status), MIME: OptionalText(mime), Detected: OptionalText(e.MIME), //nolint:gosec // at most 999
 		File: e.Ref.File, Offset: int32(e.Ref.Offset), Length: int32(e.Ref.Length), Segment: segment(e.Ref.File), Crawl: crawl, Subset: "crawldiagnostics"} //nolint:gosec // bounded
-	prefer(preferences.ParseAnswers(e.Preferences), e.At, &c.Search, &c.Archive, &c.AIInput, &c.AITrain)
+	fillPreferences(preferences.ParseAnswers(e.Preferences), e.At, &c.Search, &c.Archive, &c.AIInput, &c.AITrain)
 	if digest != "-" {
 		c.Digest = OptionalText(digest)
 	}

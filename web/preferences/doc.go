@@ -1,13 +1,13 @@
-// Package preferences reads what the owners of pages say about their use, and merges it into one answer for
-// each purpose of a crawl: search, archive, ai-input and ai-train.
+// Package preferences reads what the owners of pages say about their use, and merges it into one
+// answer for each purpose of a crawl: search, archive, ai-input and ai-train.
 //
 // Owners speak by several protocols, at several levels:
 //
 //	protocol          levels                     source
 //	Content-Usage     robots.txt, header         draft-ietf-aipref-attach-05, -vocab-08
 //	Content-Signal    robots.txt, header         contentsignals.org
-//	robots directives header, meta               the documentation of Google and Bing; noai: DeviantArt
-//	TDMRep            tdmrep.json, header, meta  TDM Reservation Protocol, final report of 2024-05-10
+//	robots directives header, meta               what Google and Bing document; noai: a convention
+//	TDMRep            tdmrep.json, header, meta  TDM Reservation Protocol (W3C community group)
 //
 // Within a protocol its own rules decide. Of robots directives the most restrictive counts. TDMRep
 // reads the page before the header, and that before the file; a reservation of 0 takes back what a
@@ -29,5 +29,6 @@
 // [Read] collects the statements that apply to a page, [Merge] makes the answers, and a [Record] is
 // both, as it is stored with a visit: what an owner wanted at the time of a capture stays with the
 // capture. The package is pure. Hostile input costs bounded memory: a record has at most
-// MaxStatements statements and MaxBytes bytes; a longer one is replaced by what it says of purposes.
+// MaxStatements statements and MaxBytes bytes, and a statement of more than 256 bytes is replaced
+// by what it says of purposes.
 package preferences

@@ -66,14 +66,6 @@ var headerFields = [...]struct{ key, name string }{
 	{reservationField, "TDM-Reservation"}, {policyField, "TDM-Policy"},
 }
 
-// HeaderFields are the names of the header fields that are read, as http.Header has them.
-func HeaderFields() (names []string) {
-	for _, f := range headerFields {
-		names = append(names, f.key)
-	}
-	return names
-}
-
 // Sources are what is known of a page.
 type Sources struct {
 	URL    string
@@ -96,7 +88,7 @@ func Read(s *Sources) (list []Statement) {
 	list = append(list, tdmStatements(s.TDM, s.URL)...)
 	for _, f := range headerFields {
 		lines := s.Header[f.key]
-		if f.key == usageField && len(lines) > 1 { // the lines of a dictionary are one (RFC 9651, section 4.2)
+		if f.key == usageField && len(lines) > 1 { // they are one dictionary (RFC 9651, section 4.2)
 			lines = []string{strings.Join(lines, ", ")}
 		}
 		for _, value := range lines {
@@ -348,7 +340,8 @@ func shorten(s Statement, agent string) Statement {
 		say(Archive, "", "noarchive")
 		say(AITrain, "", "noai")
 		if a.SearchUntil != 0 {
-			words = append(words, "unavailable_after: "+time.Unix(a.SearchUntil, 0).UTC().Format(time.RFC3339))
+			from := time.Unix(a.SearchUntil, 0).UTC()
+			words = append(words, "unavailable_after: "+from.Format(time.RFC3339))
 		}
 	}
 	s.Value = strings.Join(words, ", ")

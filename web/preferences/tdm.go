@@ -73,8 +73,8 @@ func reservationOf(v string) string {
 	return ""
 }
 
-// CompactTDM is a file of at most MaxTDMFile bytes without what is not read, at most twice as long for its
-// escapes; nil: it says nothing. ParseTDM reads it.
+// CompactTDM is a file of at most MaxTDMFile bytes without what is not read, at most twice as long
+// for its escapes; nil: it says nothing. ParseTDM reads it.
 func CompactTDM(file []byte) []byte {
 	rules := ParseTDM(file)
 	if len(rules) == 0 {
