@@ -2,6 +2,7 @@ package export
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -10,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"crawlnode/api/plaintext"
@@ -32,6 +35,10 @@ type document struct {
 	FetchedAt   time.Time `json:"fetched_at"`
 	Timestamp   int64     `json:"timestamp"` // the same in seconds since 1970, for engines without times
 	Digest      string    `json:"digest,omitempty"`
+
+	// Only for --fields.
+	markdown *string
+	metadata json.RawMessage
 
 	doc     *htmlparse.Document
 	noIndex bool
@@ -79,6 +86,27 @@ type documents struct {
 	command.Unpacking `embed:""`
 	Output            string `short:"o" group:"output" placeholder:"FILE" help:"The file to write, which stands there only when it is whole. Default: standard output."`
 	NoIndex           bool   `name:"with-noindex" group:"output" help:"Also the pages that ask search engines to leave them out."`
+
+	markdown, metadata bool // are wanted
+}
+
+// more reads what only some exports want.
+func (v *documents) more(d *document, p *readback.Page) error {
+	if v.markdown {
+		text, _, err := p.Markdown()
+		if err != nil {
+			return err
+		}
+		d.markdown = &text
+	}
+	if v.metadata {
+		m, err := p.Metadata()
+		if err != nil {
+			return err
+		}
+		d.metadata = m.JSON()
+	}
+	return nil
 }
 
 // write writes the newest version of each page by calling line, and returns the exit code.
@@ -102,6 +130,10 @@ func (v *documents) write(ctx context.Context, env *command.Env, line func(out *
 				}
 				if d.noIndex && !v.NoIndex {
 					withheld++
+					return nil
+				}
+				if err := v.more(d, p); err != nil {
+					left.note(e, err)
 					return nil
 				}
 				written++
@@ -158,18 +190,86 @@ func (v *BulkVerb) Run(ctx context.Context, env *command.Env) int {
 // JSONLVerb writes pages as JSON lines.
 type JSONLVerb struct {
 	documents `embed:""`
+	Fields    []string `group:"output" placeholder:"LIST" help:"What each line has, in this order, such as url,markdown,metadata (default: all but markdown and metadata). Of id, url, host, title, description, headings, text, markdown, metadata, language, fetched_at, timestamp, digest."`
 }
 
 // Help gives the examples of the verb and says what it writes.
 func (*JSONLVerb) Help() string {
 	return command.Examples("crawlnode export jsonl -o pages.jsonl",
+		"crawlnode export jsonl --fields url,fetched_at,metadata,markdown -o corpus.jsonl",
 		"curl -H content-type:application/x-ndjson --data-binary @pages.jsonl localhost:7700/indexes/pages/documents") + `
 
-A line for each page: id, url, host, title, description, text, language and
-time. The id is made of the URL, so a later export replaces older versions.`
+A line for each page and each document that was read: id, url, host, title,
+description, text, language and time, or what --fields names. The id is made of
+the URL, so a later export replaces older versions.`
 }
 
 // Run writes the pages.
 func (v *JSONLVerb) Run(ctx context.Context, env *command.Env) int {
-	return v.write(ctx, env, func(out *json.Encoder, d *document) error { return out.Encode(d) })
+	for _, name := range v.Fields {
+		if !slices.Contains(documentFields, name) {
+			return env.Fail(command.ExitUsage, "--fields: %q is none of %s", name,
+				strings.Join(documentFields, ", "))
+		}
+	}
+	v.markdown = slices.Contains(v.Fields, "markdown")
+	v.metadata = slices.Contains(v.Fields, "metadata")
+	return v.write(ctx, env, func(out *json.Encoder, d *document) error {
+		if len(v.Fields) == 0 {
+			return out.Encode(d)
+		}
+		line, err := d.only(v.Fields)
+		return errors.Join(err, out.Encode(line))
+	})
+}
+
+// documentFields are the names that --fields takes.
+var documentFields = []string{"id", "url", "host", "title", "description", "headings", "text",
+	"markdown", "metadata", "language", "fetched_at", "timestamp", "digest"}
+
+// only is the line that has the fields of those names, in their order. What is unknown is left out,
+// as without --fields.
+func (d *document) only(names []string) (json.RawMessage, error) {
+	whole, err := marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(whole, &all); err != nil {
+		return nil, err
+	}
+	if d.markdown != nil {
+		if all["markdown"], err = marshal(*d.markdown); err != nil {
+			return nil, err
+		}
+	}
+	if d.metadata != nil {
+		all["metadata"] = d.metadata
+	}
+	line := []byte{'{'}
+	for _, name := range names {
+		value, ok := all[name]
+		if !ok {
+			continue
+		}
+		if len(line) > 1 {
+			line = append(line, ',')
+		}
+		line = append(line, '"')
+		line = append(line, name...)
+		line = append(line, '"', ':')
+		line = append(line, value...)
+	}
+	return append(line, '}'), nil
+}
+
+// marshal is JSON in which text stays as it is, without escapes for HTML.
+func marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false)
+	if err := out.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
 }

@@ -8,17 +8,23 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/pagefiles"
 	"crawlnode/cli/remote"
+	"crawlnode/output/mirror"
 	"crawlnode/output/readback"
 )
 
-// FilesVerb writes the newest capture of each URL as a file.
-type FilesVerb struct {
+// tree says what of a crawl is written as files, and from where.
+type tree struct {
 	remote.Flags      `embed:""`
 	command.Unpacking `embed:""`
 	command.Excluding `embed:""`
 	command.Obeying   `embed:""`
-	Output            string   `short:"o" required:"" group:"output" placeholder:"DIR" help:"The folder to write to: a new or an empty one, or that of an earlier run, which goes on."`
 	DataDir           []string `name:"data-dir" sep:"none" group:"output" placeholder:"DIR" help:"Read the archive in this node's data directory instead of asking a node; the node need not run; repeatable."`
+}
+
+// FilesVerb writes the newest capture of each URL as a file.
+type FilesVerb struct {
+	tree   `embed:""`
+	Output string `short:"o" required:"" group:"output" placeholder:"DIR" help:"The folder to write to: a new or an empty one, or that of an earlier run, which goes on."`
 }
 
 // Help gives the examples of the verb and says what it writes.
@@ -32,6 +38,11 @@ URL. The same command again writes what is new, or goes on where it was stopped.
 
 // Run writes the files.
 func (v *FilesVerb) Run(ctx context.Context, env *command.Env) int {
+	return v.write(ctx, env, v.Output, nil)
+}
+
+// write writes the files of the newest captures to dir, in a form or as they are.
+func (v *tree) write(ctx context.Context, env *command.Env, dir string, form *mirror.Form) int {
 	omit := &readback.Omit{Now: time.Now()}
 	var err error
 	if omit.URL, err = v.Excluded(); err != nil {
@@ -49,11 +60,12 @@ func (v *FilesVerb) Run(ctx context.Context, env *command.Env) int {
 		defer func() { _ = src.Close() }() // it is in the system's folder of temporary files
 		damaged = pagefiles.Warn(env, src.Archives)
 	}
-	out, code := pagefiles.Open(env, v.Output, v.DataDir...)
+	out, code := pagefiles.Open(env, dir, v.DataDir...)
 	if code != command.ExitOK {
 		return code
 	}
 	defer out.Close()
+	out.Form(form)
 	out.Limit(v.Most())
 	out.Skip(omit.Capture)
 	defer func() { pagefiles.TellRefused(env, omit) }()

@@ -200,6 +200,14 @@ func (v *ParquetVerb) pages(ctx context.Context, env *command.Env, src source) (
 			Description: table.OptionalText(d.Description), Language: table.OptionalText(d.Language), Charset: table.OptionalText(d.doc.Charset), Canonical: table.OptionalText(d.doc.Canonical),
 			NoIndex: d.noIndex, Links: int32(len(d.doc.Links)), Text: table.OptionalText(d.Text), Bytes: d.bytes, Digest: table.OptionalText(e.Digest), //nolint:gosec // at most htmlparse.MaxLinks
 			File: e.Ref.File, Offset: e.Ref.Offset, Length: int32(min(e.Ref.Length, 1<<31-1))} //nolint:gosec // bounded
+		m, err := p.Metadata()
+		if err != nil {
+			left.note(e, err)
+			return nil
+		}
+		if !m.Empty() {
+			row.Metadata = table.OptionalText(string(m.JSON()))
+		}
 		if said := e.Preferences; said != "" { // the newest word, by which it is judged
 			row.SetPreferences(preferences.ParseAnswers(said))
 		} else {

@@ -26,13 +26,14 @@ import (
 
 // Verbs are the verbs that write what a crawl has left behind.
 type Verbs struct {
-	CDXJ    CDXJVerb    `cmd:"" name:"cdxj" help:"Write the index of all captures of the cluster."`
-	Files   FilesVerb   `cmd:"" name:"files" help:"Write the pages as files, with relative links."`
-	Parquet ParquetVerb `cmd:"" name:"parquet" help:"Write captures, pages or links as Parquet files, for SQL."`
-	WARC    WARCVerb    `cmd:"" name:"warc" help:"Write the archive as WARC files anew, such as without what was crawled by mistake."`
-	WACZ    WACZVerb    `cmd:"" name:"wacz" help:"Write the archive as one WACZ file, for viewers."`
-	Bulk    BulkVerb    `cmd:"" name:"bulk" help:"Write the pages for OpenSearch or Elasticsearch (_bulk)."`
-	JSONL   JSONLVerb   `cmd:"" name:"jsonl" help:"Write the pages for Meilisearch or Typesense (JSON lines)."`
+	CDXJ     CDXJVerb     `cmd:"" name:"cdxj" help:"Write the index of all captures of the cluster."`
+	Files    FilesVerb    `cmd:"" name:"files" help:"Write the pages as files, with relative links."`
+	Parquet  ParquetVerb  `cmd:"" name:"parquet" help:"Write captures, pages or links as Parquet files, for SQL."`
+	WARC     WARCVerb     `cmd:"" name:"warc" help:"Write the archive as WARC files anew, such as without what was crawled by mistake."`
+	WACZ     WACZVerb     `cmd:"" name:"wacz" help:"Write the archive as one WACZ file, for viewers."`
+	Markdown MarkdownVerb `cmd:"" name:"markdown" help:"Write each page as a file of Markdown."`
+	Bulk     BulkVerb     `cmd:"" name:"bulk" help:"Write the pages for OpenSearch or Elasticsearch (_bulk)."`
+	JSONL    JSONLVerb    `cmd:"" name:"jsonl" help:"Write the pages for Meilisearch or Typesense (JSON lines)."`
 }
 
 // Help gives the examples of the verbs.
@@ -158,11 +159,19 @@ func spool(ctx context.Context, src source) (*os.File, error) {
 // unread counts the captures that could not be read, or not whole, and keeps what was wrong with the
 // first.
 type unread struct {
-	count, damaged     int64
-	first, firstDamage error
+	count, damaged, elsewhere          int64
+	first, firstDamage, firstElsewhere error
 }
 
+// note notes a capture that could not be read. One whose payload was never to be stored here is no
+// error of the export.
 func (u *unread) note(e *archive.Entry, err error) {
+	if errors.Is(err, readback.ErrElsewhere) {
+		if u.elsewhere++; u.firstElsewhere == nil {
+			u.firstElsewhere = fmt.Errorf("%s: %w", e.URL, err)
+		}
+		return
+	}
 	if u.count++; u.first == nil {
 		u.first = fmt.Errorf("%s: %w", e.URL, err)
 	}
@@ -189,13 +198,18 @@ func (u *unread) err() error {
 
 // warn tells of pages that are not whole: what could be read of them is written, as the crawl has it.
 func (u *unread) warn(env *command.Env) {
+	if u.elsewhere > 0 {
+		env.Fail(0, "%s left out, the first: %v", english.Plural(int(u.elsewhere),
+			"capture has its content in another archive and is",
+			"captures have their content in another archive and are"), u.firstElsewhere)
+	}
 	if u.damaged > 0 {
 		env.Fail(0, "%s not whole, the first: %v; what could be read is written",
 			english.Plural(int(u.damaged), "page is", "pages are"), u.firstDamage)
 	}
 }
 
-// eachPage calls fn with the newest version of each HTML page, unless its owner said no: then there is no older one either. A
+// eachPage calls fn with the newest version of each HTML page and of each document that was read, unless its owner said no: then there is no older one either. A
 // capture that cannot be read is noted in left.
 func eachPage(ctx context.Context, src source, limit int64, left *unread, fn func(e *archive.Entry, p *readback.Page) error) error {
 	omit := &readback.Omit{}
@@ -212,7 +226,7 @@ func eachPage(ctx context.Context, src source, limit int64, left *unread, fn fun
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if !newest.IsPage(e) || omit.Said(preferences.ParseAnswers(e.Preferences)) {
+		if !newest.MayHaveText(e) || omit.Said(preferences.ParseAnswers(e.Preferences)) {
 			return nil
 		}
 		page, err := load(ctx, src, e, limit)
@@ -220,7 +234,7 @@ func eachPage(ctx context.Context, src source, limit int64, left *unread, fn fun
 			left.note(e, err)
 			return nil
 		}
-		if !page.Delivered() || !page.IsHTML() || page.Wall() {
+		if !page.Delivered() || !page.IsPage() || page.Wall() {
 			return nil
 		}
 		if refuses(omit, page) {

@@ -19,28 +19,56 @@ const (
 	paragraph = 300
 )
 
-// choose keeps the blocks that are the main text.
-func choose(all []block) []block {
-	visible := keep(all, func(b block) bool { return !b.place.hidden })
-	if len(visible) == 0 {
-		visible = all
-	}
-	said := narrower(visible, least, func(b block) bool { return !b.place.aside })
-	named := narrower(said, least, func(b block) bool { return !b.place.named })
-	main := narrower(named, fair, func(b block) bool { return b.place.main })
-	return narrower(main, least, func(b block) bool {
+// rule says which kinds of places are left out.
+type rule struct{ hidden, aside, named, notMain bool }
+
+// keeps reports whether what is in a place is kept.
+func (r rule) keeps(p place) bool {
+	return !(r.hidden && p.hidden || r.aside && p.aside || r.named && p.named ||
+		r.notMain && !p.main)
+}
+
+// choice says what of a page is kept, and how much.
+type choice struct {
+	// of keeps some blocks, by a rule of their places.
+	of     func(all []block) (kept []block, r rule)
+	text   int // bytes that are kept
+	read   int // bytes that are read of it: as much of a page may be boilerplate
+	blocks int
+}
+
+var (
+	mainPart  = choice{of: choose, text: MaxText, read: 2 * MaxText, blocks: MaxBlocks}
+	wholePage = choice{of: everything, text: MaxWhole, read: MaxWhole, blocks: MaxWholeBlocks}
+)
+
+// everything keeps the blocks that can be seen.
+func everything(all []block) (kept []block, r rule) {
+	kept, r.hidden = narrower(all, 0, func(b block) bool { return !b.place.hidden })
+	return kept, r
+}
+
+// choose keeps the blocks that are the main text. The rule is that of their places; a place that it
+// keeps may also have blocks of links that are left out.
+func choose(all []block) (kept []block, r rule) {
+	kept, r.hidden = narrower(all, 0, func(b block) bool { return !b.place.hidden })
+	kept, r.aside = narrower(kept, least, func(b block) bool { return !b.place.aside })
+	kept, r.named = narrower(kept, least, func(b block) bool { return !b.place.named })
+	kept, r.notMain = narrower(kept, fair, func(b block) bool { return b.place.main })
+	kept, _ = narrower(kept, least, func(b block) bool {
 		return b.heading || b.len() >= paragraph || b.len()-int(b.links) > fewUnlinked ||
 			float64(b.links) < tooLinked*float64(b.len())
 	})
+	return kept, r
 }
 
-// narrower keeps what f keeps, if that is a share of the text.
-func narrower(blocks []block, share float64, f func(block) bool) []block {
-	kept := keep(blocks, f)
+// narrower keeps what f keeps, if that is a share of the text, and reports whether it is.
+func narrower(blocks []block, share float64, f func(block) bool) (kept []block, applied bool) {
+	kept = keep(blocks, f)
 	if size(kept) == 0 || float64(size(kept)) < share*float64(size(blocks)) {
-		return blocks
+		return blocks, false
 	}
-	return kept
+	return kept, true
 }
 
 func keep(blocks []block, f func(block) bool) []block {

@@ -15,6 +15,8 @@
 // only that part is kept. A rule that would leave hardly anything, as on a page that is a list of
 // links, is not applied.
 //
+// [Walk] gives the same part with its markup, for those who write it in another form.
+//
 // The language is the declared one, unless the text is in a script in which that language is not
 // written. Without a declaration it is detected (whatlanggo), if the text is long enough.
 package maintext

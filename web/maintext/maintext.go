@@ -24,22 +24,36 @@ const (
 	MaxText     = 960 << 10 // the largest pages of real documentation have less
 	MaxHeadings = 256
 	MaxBlocks   = 50_000
-	maxTitle    = 1 << 10
+	// Of a page that is kept whole.
+	MaxWhole       = 4 << 20
+	MaxWholeBlocks = 400_000
+	maxTitle       = 1 << 10
 )
 
 // Extract reads a page: its body as it was served (HTML, XHTML or plain text), decoded from its
 // Content-Encoding, and its Content-Type header ("" when there was none). language is what the server
 // declared (Content-Language), "" for nothing. body is not changed and not kept.
 func Extract(body []byte, contentType, language string) Page {
+	return extract(body, contentType, language, mainPart)
+}
+
+// Whole is Extract for a page that has no menus and banners, such as one that was made of a document:
+// all of its text that can be seen is kept, up to MaxWhole.
+func Whole(body []byte, contentType, language string) Page {
+	return extract(body, contentType, language, wholePage)
+}
+
+func extract(body []byte, contentType, language string, c choice) Page {
 	text := htmlparse.UTF8(body, contentType)
 	if kind, _, _ := strings.Cut(strings.ToLower(contentType), ";"); strings.TrimSpace(kind) == "text/plain" {
 		return plain(text, language)
 	}
-	r := newReader(text, contentType)
+	r := newReader(text, contentType, c)
 	defer r.release()
 	r.read()
 	p := Page{Truncated: r.truncated}
-	p.take(r.text, r.blocks, choose(r.blocks))
+	kept, _ := c.of(r.blocks)
+	p.take(r.text, r.blocks, kept, c.text)
 	p.Title = r.title
 	if p.Title == "" {
 		p.Title = r.shareTitle
@@ -59,15 +73,22 @@ func Extract(body []byte, contentType, language string) Page {
 	return p
 }
 
+// Shorten leaves of a text that is kept whole what is kept of a page: MaxText.
+func (p *Page) Shorten() {
+	if len(p.Text) > MaxText {
+		p.Text, p.Truncated = cut(p.Text, MaxText), true
+	}
+}
+
 // take takes the text of the blocks that were chosen, with an empty line where one that can be seen
 // was left out.
-func (p *Page) take(text []byte, blocks, kept []block) {
+func (p *Page) take(text []byte, blocks, kept []block, most int) {
 	total := 0
 	for i := range kept {
 		total += kept[i].len() + 1
 	}
 	var all strings.Builder
-	all.Grow(min(total, MaxText))
+	all.Grow(min(total, most))
 	for i := range kept {
 		b := &kept[i]
 		text := text[b.from:b.to]
@@ -82,11 +103,11 @@ func (p *Page) take(text []byte, blocks, kept []block) {
 		blocks = blocks[1:]
 		if all.Len() > 0 {
 			all.WriteByte('\n')
-			if omitted && all.Len() < MaxText {
+			if omitted && all.Len() < most {
 				all.WriteByte('\n')
 			}
 		}
-		if left := MaxText - all.Len(); len(text) >= left { // room for a newline stays
+		if left := most - all.Len(); len(text) >= left { // room for a newline stays
 			all.WriteString(cut(string(text), max(left-1, 0)))
 			p.Truncated = true
 			break

@@ -53,6 +53,9 @@ const maxAttributes = 64
 // attributes reads those of the current tag. Of an attribute that is there twice, the first counts.
 func (r *reader) attributes() attributes {
 	var a attributes
+	if r.walk != nil {
+		r.walk.element = Element{}
+	}
 	for range maxAttributes {
 		key, val, ok := r.tokens.Attribute()
 		if !ok {
@@ -61,6 +64,9 @@ func (r *reader) attributes() attributes {
 		if into := a.value(key); into != nil && *into == nil {
 			*into = val
 			continue
+		}
+		if r.walk != nil {
+			r.walk.attribute(key, val)
 		}
 		switch {
 		case len(key) == 6 && equalFold(key, "hidden"):

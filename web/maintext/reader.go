@@ -35,6 +35,7 @@ type place struct {
 type element struct {
 	tag   atom.Atom
 	inner place
+	unit  uint32 // the list or table around what is in it (see walk), counted from 1; 0: none
 }
 
 // maxDepth bounds the open elements that are followed; maxClose how far up an end tag is looked for.
@@ -61,17 +62,19 @@ type reader struct {
 	description, shareDescription string
 	language                      string
 	skip                          atom.Atom // the element whose end is waited for
-}
 
-// maxRead bounds the bytes of blocks: more than is kept, as much of a page may be boilerplate.
-const maxRead = 2 * MaxText
+	walk *walk // nil: nobody asks for the markup
+
+	maxRead, maxBlocks int
+}
 
 // readers keeps readers for their memory.
 var readers = sync.Pool{New: func() any { return &reader{} }}
 
-func newReader(page []byte, contentType string) *reader {
+func newReader(page []byte, contentType string, c choice) *reader {
 	r := readers.Get().(*reader)
-	*r = reader{tokens: htmlparse.NewTokens(page, contentType), open: r.open[:0], blocks: r.blocks[:0], text: r.text[:0], unescaped: r.unescaped[:0], names: r.names}
+	*r = reader{tokens: htmlparse.NewTokens(page, contentType), open: r.open[:0], blocks: r.blocks[:0], text: r.text[:0], unescaped: r.unescaped[:0], names: r.names,
+		maxRead: c.read, maxBlocks: c.blocks}
 	return r
 }
 
@@ -79,7 +82,7 @@ func newReader(page []byte, contentType string) *reader {
 func (r *reader) release() {
 	const usual = 256 << 10
 	if cap(r.text) <= usual && cap(r.unescaped) <= usual && cap(r.blocks) <= usual/32 {
-		r.tokens = nil
+		r.tokens, r.walk = nil, nil
 		readers.Put(r)
 	}
 }
@@ -99,7 +102,7 @@ func (r *reader) read() {
 		case htmlparse.EndTag:
 			r.end(atom.Lookup(r.tokens.Name()))
 		}
-		if len(r.text) > maxRead || len(r.blocks) >= MaxBlocks {
+		if len(r.text) > r.maxRead || len(r.blocks) >= r.maxBlocks {
 			r.truncated = true
 			r.flush()
 			return
@@ -127,6 +130,9 @@ func (r *reader) words(text []byte) {
 	}
 	if now.link && permalink(text) {
 		return
+	}
+	if r.walk != nil {
+		r.walk.text(r, text)
 	}
 	before := len(r.text)
 	r.append(text)
@@ -239,6 +245,9 @@ func permalink(text []byte) bool {
 
 // flush ends the current block.
 func (r *reader) flush() {
+	if r.walk != nil {
+		r.walk.line(r)
+	}
 	if len(r.text) > r.from {
 		r.blocks = append(r.blocks, block{from: uint32(r.from), to: uint32(len(r.text)), links: uint32(r.links), heading: r.heading, place: r.now()})
 	}
@@ -263,6 +272,10 @@ func (r *reader) start() {
 	}
 	if tag == atom.Br {
 		r.space = true
+		if r.walk != nil {
+			r.walk.element = Element{}
+			r.walk.start(r, tag, nil)
+		}
 		return
 	}
 	a := r.attributes()
@@ -274,11 +287,17 @@ func (r *reader) start() {
 	case atom.Meta:
 		r.meta(&a)
 	}
-	switch {
-	case kind != inline && kind != inlineVoid:
+	if kind != inline && kind != inlineVoid {
 		r.flush()
 		r.heading = isHeading(tag)
-	case tag != atom.A && !a.placed():
+		if r.walk != nil {
+			r.walk.inUnit(r, tag)
+		}
+	}
+	if r.walk != nil {
+		r.walk.start(r, tag, a.class)
+	}
+	if (kind == inline || kind == inlineVoid) && tag != atom.A && !a.placed() {
 		return
 	}
 	if kind == void || kind == inlineVoid || r.tokens.SelfClosing() {
@@ -298,7 +317,11 @@ func (r *reader) raw(tag atom.Atom) {
 	case atom.Plaintext, atom.Xmp:
 		r.flush()
 		if content := r.tokens.Content(); !r.now().hidden {
-			r.append(content[:min(len(content), maxRead)])
+			content = content[:min(len(content), r.maxRead)]
+			if r.walk != nil {
+				r.walk.listing(r, content)
+			}
+			r.append(content)
 		}
 		r.flush()
 	}
@@ -312,7 +335,11 @@ func (r *reader) push(tag atom.Atom, kind kind, a *attributes) {
 	if len(r.open) >= maxDepth {
 		return
 	}
-	r.open = append(r.open, element{tag, r.inside(a, tag, r.now())})
+	in := element{tag: tag, inner: r.inside(a, tag, r.now())}
+	if r.walk != nil {
+		in.unit = r.walk.push(r, tag)
+	}
+	r.open = append(r.open, in)
 }
 
 func (r *reader) end(tag atom.Atom) {
@@ -330,6 +357,9 @@ func (r *reader) end(tag atom.Atom) {
 	} else if kind != inline && kind != inlineVoid {
 		r.flush()
 		r.heading = false
+	}
+	if r.walk != nil {
+		r.walk.end(tag)
 	}
 	for i := len(r.open) - 1; i >= max(0, len(r.open)-maxClose); i-- {
 		if r.open[i].tag == tag {
