@@ -69,6 +69,9 @@ type Node struct {
 	ExitWhenDone bool `name:"exit-when-done" group:"node" help:"Exit when the cluster's crawl has ended." live:"start"`
 	// DrainTimeout bounds the graceful stop after the first signal.
 	DrainTimeout time.Duration `name:"drain-timeout" group:"node" placeholder:"DURATION" default:"25s" help:"Time limit of the graceful stop after the first SIGTERM or SIGINT." min:"0s" max:"1h" live:"start"`
+	// Secrets is a file of package secrets. Rules for sites name the secrets; the values never leave
+	// the node.
+	Secrets string `group:"node" placeholder:"FILE" help:"Secrets of this node, which rules for sites name as secret:NAME: lines NAME=VALUE, mode 0600; read again on SIGHUP." live:"SIGHUP"`
 	// DebugAddr is a loopback host:port that serves profiles. Empty: none.
 	DebugAddr string `name:"debug-addr" group:"node" placeholder:"ADDR" help:"Serve Go's profiles (pprof) at this loopback address (default: off)." live:"start"`
 	LogLevel  string `name:"log-level" group:"node" placeholder:"debug|info|warn|error" default:"info" help:"Minimum level of log messages." live:"SIGHUP"`
@@ -90,7 +93,7 @@ type Cluster struct {
 	// AllowRemoteUnsafe lets the API widen AllowNet, switch robots.txt off and change the user
 	// agent. Otherwise only the flags of the founding node may, or a request from the same machine
 	// to a node without a key.
-	AllowRemoteUnsafe bool `name:"allow-remote-unsafe" group:"cluster" help:"Let the API's admins widen --allow-net, ignore robots.txt and change the user agent through this node." live:"start"`
+	AllowRemoteUnsafe bool `name:"allow-remote-unsafe" group:"cluster" help:"Let the API's admins widen --allow-net, ignore robots.txt, change the user agent, and give proxies or secrets to sites through this node." live:"start"`
 	// Partitions and Replication apply only to the node that founds a cluster.
 	Partitions  int `group:"cluster" placeholder:"N" default:"1024" help:"Number of slices of the host space; a power of two or a prime, fixed by the founding node." live:"founding" fixed:"is fixed by the founding node for the cluster's life"`
 	Replication int `group:"cluster" placeholder:"N" default:"2" help:"Copies of each partition; fixed by the founding node." min:"1" max:"3" live:"founding" fixed:"is fixed by the founding node for the cluster's life"`
@@ -151,6 +154,10 @@ type Politeness struct {
 	// TLSVerify is strict or record; record continues with a bad certificate.
 	TLSVerify string `name:"tls-verify" group:"politeness" placeholder:"strict|record" default:"strict" help:"record: continue with a bad certificate and record it." live:"cluster" doc:"tls_record=record"`
 	Answers   `embed:""`
+	Reading   `embed:""`
+	// Sites are rules for sites, and Proxy are addresses of proxies, as package web/proxy reads them.
+	Sites Sites    `group:"politeness" placeholder:"FILE" help:"Rules for sites (YAML): another delay, header, login, proxy, depth and more for some hosts, domains or URLs; see docs/sites.md." live:"cluster"`
+	Proxy []string `group:"politeness" sep:"none" placeholder:"URL" help:"Proxy for all requests to web servers: http://, https:// or socks5://HOST:PORT, with a password as socks5://secret:NAME@HOST:PORT (see --secrets); repeatable: they are used in turn." live:"cluster"`
 }
 
 // Output defines what is stored, and how safely.
@@ -164,10 +171,14 @@ type Output struct {
 	WARCCompression string `name:"warc-compression" group:"output" placeholder:"gzip|zstd" default:"gzip" help:"Compression of new archive files: .warc.gz or .warc.zst." live:"start"`
 	// Derive lists the derived outputs: pages, links, hosts, text, or all.
 	// Sinks are the targets of results (package sink).
-	Sinks  []string `name:"sink" sep:"none" group:"output" placeholder:"file:PATH|kafka://...|nats://..." help:"Also send a result for each page there, at least once, in the order of each host: file:PATH, kafka://HOST:PORT/TOPIC or nats://HOST:PORT/SUBJECT (JetStream); repeatable; implies --derive pages." live:"start"`
-	Derive []string `group:"output" placeholder:"LIST" help:"Also write, under <data-dir>/derived: pages, links, hosts and text, comma-separated, or all (default: none)." live:"start"`
+	Sinks []string `name:"sink" sep:"none" group:"output" placeholder:"file:PATH|kafka://...|nats://..." help:"Also send a result for each page there, at least once, in the order of each host: file:PATH, kafka://HOST:PORT/TOPIC or nats://HOST:PORT/SUBJECT (JetStream); repeatable; implies --derive pages." live:"start"`
+	// Webhooks are URLs to which the node's events are sent (package webhooks).
+	Webhooks []string `name:"webhook" sep:"none" group:"output" placeholder:"URL" help:"Also send this node's events there, as JSON, each by a POST, at least once and in order; signed with the secret named webhook of --secrets; repeatable." live:"start"`
+	Derive   []string `group:"output" placeholder:"LIST" help:"Also write, under <data-dir>/derived: pages, links, hosts and text, comma-separated, or all (default: none)." live:"start"`
 	// LogSkipped is the fraction of skipped URLs that is logged with the reason.
 	LogSkipped float64 `name:"log-skipped" group:"output" placeholder:"0..1" default:"0.01" help:"Fraction of the skipped URLs that is logged with the reason, under <data-dir>/derived; 0: none, 1: all." live:"start"`
+	// DedupeAgainst are indexes of other archives, as package output/dedupe reads them.
+	DedupeAgainst []string `name:"dedupe-against" group:"output" placeholder:"FILE" help:"Index of another archive, CDXJ or CDX, plain or .gz: a payload that it names is not stored again, but written as a revisit that refers to it; repeatable, comma-separated." live:"start"`
 	// Upload is s3://bucket/prefix, or "".
 	Upload string `group:"output" placeholder:"s3://BUCKET/PREFIX" help:"Copy finished archive files, indexes and derived files to an object store; credentials as AWS tools take them." live:"start"`
 	// UploadEndpoint is the URL of a store that is not Amazon S3.

@@ -1,5 +1,3 @@
-//race:none
-
 package config
 
 import (
@@ -48,9 +46,9 @@ func TestContractFlags(t *testing.T) {
 	t.Parallel()
 	want := strings.Fields(`name data-dir http gossip rpc advertise join cluster cluster-key-file insecure allow-remote-unsafe partitions
 		replication quorum proof-of-death seed seeds scope include exclude exclude-file assets focus focus-min normalize priority index recrawl recrawl-interval recrawl-min recrawl-max recrawl-share recrawl-worth recrawl-changed max-depth max-pages
-		max-pages-per-host max-suspicious-per-host max-duration max-body delay ip-delay fetchers user-agent robots-agent bot-key bot-agent wall-marks contact robots dns allow-net store
-		warc-size warc-compression derive log-skipped upload upload-endpoint keep-local sync tls-verify exit-when-done retries retry-statuses timeout header-timeout cookies blocked purpose preferences drain-timeout deny-net allow-ports debug-addr memory log-level log-format otlp-endpoint trace-sample trace-match sink fetch lease frontier-addr
-		render render-match renderers render-timeout render-memory render-screenshot browser`)
+		max-pages-per-host max-suspicious-per-host max-duration max-body delay ip-delay fetchers user-agent robots-agent bot-key bot-agent wall-marks secrets contact robots dns allow-net store
+		warc-size warc-compression dedupe-against derive log-skipped upload upload-endpoint keep-local sync tls-verify exit-when-done retries retry-statuses timeout header-timeout cookies blocked purpose preferences sites proxy drain-timeout deny-net allow-ports debug-addr memory log-level log-format otlp-endpoint trace-sample trace-match sink webhook fetch lease frontier-addr
+		render render-match renderers render-timeout render-memory render-screenshot browser documents extract-with`)
 	have := make(map[string]bool)
 	for _, n := range Names() {
 		have[n] = true
@@ -74,13 +72,13 @@ func TestContractDefaults(t *testing.T) {
 		"quorum": "on", "proof-of-death": "on", "scope": "host", "assets": "off", "max-body": "10MiB", "delay": "1s", "fetchers": "256", "robots": "obey",
 		"store": "warc", "warc-size": "1GiB", "tls-verify": "strict", "drain-timeout": "25s", "memory": "1GiB", "log-level": "info", "log-format": "auto",
 		"recrawl": "off", "recrawl-interval": "7d", "recrawl-min": "1h", "recrawl-max": "90d", "recrawl-share": "0.5", "recrawl-worth": "0.1", "recrawl-changed": "text",
-		"priority":  "importance=0.3,authority=0.25,change=0.2,depth=0.15,freshness=0.1",
+		"documents": "on", "priority": "importance=0.3,authority=0.25,change=0.2,depth=0.15,freshness=0.1",
 		"focus-min": "0", "render": "off", "render-timeout": "30s", "render-memory": "1GiB", "index": "off", "fetch": "on", "lease": "5m",
 		"keep-local": "all", "trace-sample": "0.001", "allow-ports": "80,443,8000-9000,seeds",
 		// Not set: none, or computed at the start.
-		"advertise": "", "join": "", "cluster-key-file": "", "seed": "", "seeds": "", "include": "", "exclude": "", "exclude-file": "", "ip-delay": "", "user-agent": "", "bot-key": "", "bot-agent": "", "wall-marks": "",
+		"advertise": "", "join": "", "cluster-key-file": "", "seed": "", "seeds": "", "include": "", "exclude": "", "exclude-file": "", "ip-delay": "", "user-agent": "", "bot-key": "", "bot-agent": "", "wall-marks": "", "secrets": "",
 		"contact": "", "dns": "", "allow-net": "", "focus": "", "normalize": "", "render-match": "", "browser": "", "frontier-addr": "", "upload": "",
-		"upload-endpoint": "", "sink": "", "otlp-endpoint": "", "trace-match": "", "deny-net": "",
+		"upload-endpoint": "", "sink": "", "webhook": "", "dedupe-against": "", "otlp-endpoint": "", "trace-match": "", "deny-net": "", "extract-with": "",
 	}
 	settings, err := Explain(Input{})
 	if err != nil {

@@ -130,6 +130,8 @@ func (b both) store() {
 		b.doc.Elem().Set(v)
 	case v.Type() == reflect.TypeFor[Topic]():
 		b.doc.Set(reflect.ValueOf(v.Interface().(Topic).Topic))
+	case v.Type() == reflect.TypeFor[Sites]():
+		b.doc.SetString(v.Interface().(Sites).Text)
 	case v.Kind() == reflect.String && v.Len() == 0:
 		b.doc.SetString(b.tag.Get("empty"))
 	default:
@@ -178,6 +180,8 @@ func (b both) load() {
 		v.Set(b.doc.Elem())
 	case v.Type() == reflect.TypeFor[Topic]():
 		v.Set(reflect.ValueOf(Topic{Topic: b.doc.Interface().(*crawl.Topic)}))
+	case v.Type() == reflect.TypeFor[Sites]():
+		v.Set(reflect.ValueOf(Sites{Text: b.doc.String()}))
 	default:
 		v.Set(copied(b.doc).Convert(v.Type()))
 	}

@@ -47,7 +47,7 @@ func TestDocumentsStay(t *testing.T) {
 			c.Retries, c.RetryStatuses, c.Cookies = 0, "", crawl.CookiesHost
 			c.Timeout, c.HeaderTimeout = 2*time.Minute, 7*time.Second
 		}},
-		{"output", func(c *Config) { c.Store, c.Index = "none", "on" }},
+		{"output", func(c *Config) { c.Store, c.Index, c.Documents = "none", "on", "off" }},
 		{"render", func(c *Config) {
 			c.Render, c.RenderMatch, c.RenderScreenshot = "auto", []string{"*.x"}, true
 		}},
@@ -151,6 +151,8 @@ func another(f field) {
 		*v = crawl.AssetsSameHost
 	case *Topic:
 		*v = Topic{Topic: &crawl.Topic{Name: "x", Model: []byte("m")}}
+	case *Sites:
+		*v = Sites{Text: "- {match: 'host:a.example', delay: 2s}"}
 	default:
 		panic("no other value for --" + f.name)
 	}

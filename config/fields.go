@@ -29,13 +29,17 @@ func embedded(fields []field, group reflect.Value) []field {
 			fields = embedded(fields, group.Field(i))
 			continue
 		}
-		name, ok := sf.Tag.Lookup("name")
-		if !ok {
-			name = strings.ToLower(sf.Name)
-		}
-		fields = append(fields, field{name, sf.Tag, group.Field(i)})
+		fields = append(fields, field{settingName(sf), sf.Tag, group.Field(i)})
 	}
 	return fields
+}
+
+// settingName is the name of the setting that a field of Config is.
+func settingName(sf reflect.StructField) string {
+	if name, ok := sf.Tag.Lookup("name"); ok {
+		return name
+	}
+	return strings.ToLower(sf.Name)
 }
 
 // Names lists the flags, without dashes, in the order of declaration.

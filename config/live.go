@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"crawlnode/crawl"
 )
@@ -41,6 +43,7 @@ func Change(s *crawl.Settings, changes map[string]json.RawMessage, version strin
 		case named[flag]:
 			add(name, "is given twice")
 		case flag == "focus" && c.Focus.keeps(changes[name]):
+		case flag == "sites" && c.Sites.keeps(changes[name]):
 		case flag == "user-agent" && isText(changes[name], s.UserAgent):
 			continue // from the report: a default one still follows the contact
 		case f.changeable():
@@ -82,7 +85,7 @@ func isText(raw json.RawMessage, text string) bool {
 // it, was changed: only then a missing contact is one.
 func (c *Config) liveProblems(reach bool) []crawl.FieldError {
 	err := errors.Join(c.validateByTags(), c.validateScope(), c.validatePoliteness(), c.validateOutput(),
-		c.validateRevisits(), c.validateRender(), c.validateAnswers())
+		c.validateRevisits(), c.validateRender(), c.validateAnswers(), c.validateDocuments(), c.validateProxies(), c.validateSites())
 	if err == nil && c.Contact == "" && len(c.AllowNet) == 0 && reach {
 		err = errors.New("--contact: is required to crawl anything outside --allow-net: give a contact for site owners")
 	}
@@ -105,13 +108,32 @@ func didYouMean(flag string) string {
 }
 
 func fieldNamed(c *Config, name string) field {
-	for _, f := range fieldsOf(c) {
-		if f.name == name {
-			return f
+	place, ok := places()[name]
+	if !ok {
+		panic("BUG: no setting is called " + name)
+	}
+	return field{name, place.Tag, reflect.ValueOf(c).Elem().FieldByIndex(place.Index)}
+}
+
+// places are the fields of Config by the names of their settings, found once: rules for sites ask
+// for one at each of their values.
+var places = sync.OnceValue(func() map[string]reflect.StructField {
+	all := map[string]reflect.StructField{}
+	var add func(group reflect.Type, above []int)
+	add = func(group reflect.Type, above []int) {
+		for i := range group.NumField() {
+			sf := group.Field(i)
+			sf.Index = append(slices.Clone(above), i)
+			if _, ok := sf.Tag.Lookup("embed"); ok {
+				add(sf.Type, sf.Index)
+				continue
+			}
+			all[settingName(sf)] = sf
 		}
 	}
-	panic("BUG: no setting is called " + name)
-}
+	add(reflect.TypeFor[Config](), nil)
+	return all
+})
 
 // setJSON parses a JSON value into the setting: text as on the command line, a number, true or
 // false, a list of texts, or null for the default.

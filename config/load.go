@@ -39,6 +39,9 @@ func Load(in Input) (Config, error) {
 	if err := c.Focus.read(); err != nil {
 		problems = append(problems, err)
 	}
+	if err := c.Sites.read(); err != nil {
+		problems = append(problems, err)
+	}
 	if err := c.Validate(); err != nil {
 		problems = append(problems, err)
 	}

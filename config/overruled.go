@@ -20,7 +20,15 @@ type Overruled struct {
 
 // String is the setting in the form of the command line.
 func (o Overruled) String() string {
-	return "--" + o.Name + " " + settingText(o.Own) + " (the crawl has: " + settingText(o.Stored) + ")"
+	return "--" + o.Name + " " + o.text(o.Own) + " (the crawl has: " + o.text(o.Stored) + ")"
+}
+
+// text shows the values of the setting. Rules for sites are long: their name stands for them.
+func (o Overruled) text(values []string) string {
+	if o.Name == "sites" && len(values) == 1 {
+		return SitesName(values[0])
+	}
+	return settingText(values)
 }
 
 // settingText shows the values of a setting.
@@ -36,13 +44,16 @@ func settingText(values []string) string {
 
 // Change is the setting as one that replaces the crawl's.
 func (o Overruled) Change() string {
-	return "--" + o.Name + " " + settingText(o.Own) + " (was: " + settingText(o.Stored) + ")"
+	return "--" + o.Name + " " + o.text(o.Own) + " (was: " + o.text(o.Stored) + ")"
 }
 
 // Changes are the arguments of crawl-config set that would apply it.
 func (o Overruled) Changes() []string {
 	if len(o.Own) == 0 {
 		return []string{o.Name + "="}
+	}
+	if o.Name == "sites" {
+		return []string{"sites=@FILE"} // the file of --sites
 	}
 	changes := make([]string, len(o.Own))
 	for i, v := range o.Own {

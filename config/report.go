@@ -134,6 +134,8 @@ func (f field) reportValue() any {
 		return v.String()
 	case Topic:
 		return v.String()
+	case Sites:
+		return v.String()
 	case []string:
 		return append([]string{}, v...) // not nil, which is null
 	case []netip.Prefix:

@@ -8,7 +8,8 @@ import (
 )
 
 // Unsafe lists the flags in which a change of settings needs the owner's intent: networks that are
-// not public, robots.txt, and the name of the crawler, also to robots.txt. A changed contact is not unsafe.
+// not public, robots.txt, the name of the crawler, also to robots.txt, proxies, and what rules for
+// sites give of these or of secrets. A changed contact is not unsafe.
 func Unsafe(before, after *crawl.Settings) []string {
 	var names []string
 	for _, p := range after.AllowNet {
@@ -24,6 +25,15 @@ func Unsafe(before, after *crawl.Settings) []string {
 		names = append(names, "user-agent")
 	} else if a.RobotsAgent != b.RobotsAgent {
 		names = append(names, "robots-agent")
+	}
+	for _, p := range after.Proxies {
+		if !slices.Contains(before.Proxies, p) {
+			names = append(names, "proxy")
+			break
+		}
+	}
+	if sites := unsafeSites(before, after); sites != "" {
+		names = append(names, sites)
 	}
 	return names
 }

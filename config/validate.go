@@ -37,6 +37,9 @@ func (c *Config) Validate() error {
 		c.validateRevisits(),
 		c.validateRender(),
 		c.validateAnswers(),
+		c.validateDocuments(),
+		c.validateProxies(),
+		c.validateSites(),
 		c.validateTraces(),
 		c.validateWorkers(),
 	)
@@ -181,8 +184,10 @@ func (c *Config) botProblems() []string {
 func (c *Config) validateOutput() error {
 	return errors.Join(
 		c.validateDerive(),
+		c.validateDedupe(),
 		c.validateUpload(),
 		c.validateSinks(),
+		c.validateWebhooks(),
 		c.validateNormalize(),
 		c.validateFocus(),
 	)
@@ -192,6 +197,15 @@ func (c *Config) validateOutput() error {
 func (c *Config) validateNormalize() error {
 	if _, err := normalize.Parse(c.Normalize); err != nil {
 		return fmt.Errorf("--normalize: %w", err)
+	}
+	return nil
+}
+
+// validateDedupe requires an archive: without one nothing is stored that could be left out.
+func (c *Config) validateDedupe() error {
+	if c.Store == "none" && len(c.DedupeAgainst) > 0 {
+		return errors.New("--dedupe-against: needs an archive, and --store none keeps none: " +
+			"leave one of the two out")
 	}
 	return nil
 }
@@ -273,6 +287,25 @@ func joinLines(messages []string) error {
 		return nil
 	}
 	return errors.New(strings.Join(messages, "\n"))
+}
+
+// maxWebhooks bounds the receivers of a node's events, each a goroutine and a connection.
+const maxWebhooks = 16
+
+func (c *Config) validateWebhooks() error {
+	var problems []error
+	if n := len(c.Webhooks); n > maxWebhooks {
+		problems = append(problems, fmt.Errorf("--webhook: a node has at most %d webhooks, not %d", maxWebhooks, n))
+	}
+	for i, text := range c.Webhooks {
+		target, err := crawl.ParseWebhook(text)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("--webhook: %w", err))
+		} else if slices.Contains(c.Webhooks[:i], text) {
+			problems = append(problems, fmt.Errorf("--webhook: %s is given twice", target))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 func (c *Config) validateSinks() error {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"math"
 	"net/netip"
 	"strings"
@@ -48,6 +49,14 @@ func TestValidate(t *testing.T) {
 		{"traces of a broken pattern", func(c *Config) { c.TraceMatch = []string{"regex:("} }, []string{"--trace-match"}},
 		{"sinks", func(c *Config) { c.Sinks = []string{"file:a", "nats://127.0.0.1:4222/a"} }, nil},
 		{"a sink twice", func(c *Config) { c.Sinks = []string{"file:a", "file:a"} }, []string{"--sink: file:a is given twice"}},
+		{"webhooks", func(c *Config) { c.Webhooks = []string{"http://127.0.0.1:1/a", "https://a.test"} }, nil},
+		{"a webhook twice", func(c *Config) { c.Webhooks = []string{"http://a.test/", "http://a.test/"} }, []string{"--webhook: http://a.test/ is given twice"}},
+		{"no webhook", func(c *Config) { c.Webhooks = []string{"a.test/b"} }, []string{"--webhook: write the URL"}},
+		{"many webhooks", func(c *Config) {
+			for i := range 17 {
+				c.Webhooks = append(c.Webhooks, fmt.Sprint("http://a.test/", i))
+			}
+		}, []string{"--webhook: a node has at most 16 webhooks, not 17"}},
 		{"no sink", func(c *Config) { c.Sinks = []string{"redis://a:1/b"} }, []string{"--sink", "is no sink"}},
 		{"advertise with port", func(c *Config) { c.Advertise = "1.2.3.4:5" }, []string{"--advertise"}},
 		{"advertise any", func(c *Config) { c.Advertise = "0.0.0.0" }, []string{"--advertise", "no single machine"}},
@@ -116,6 +125,7 @@ func TestValidate(t *testing.T) {
 			[]string{"--recrawl: ", "--recrawl-changed: ", "--recrawl-share: ", "--recrawl-min: -1ns", "--priority: depth=2: the weight", `--priority: "bread" is no weight`}},
 		{"no weights", func(c *Config) { c.Priority = "" }, []string{"--priority: "}},
 		{"all weights 0", func(c *Config) { c.Priority = "depth=0" }, []string{"--priority: all weights are 0"}},
+		{"nothing to dedupe", func(c *Config) { c.Store, c.DedupeAgainst = "none", []string{"a.cdxj"} }, []string{"--dedupe-against", "--store none"}},
 		{"two at once", func(c *Config) { c.Store, c.LogLevel = "s3", "loud" }, []string{"--store", "--log-level"}},
 	}
 	for _, tc := range cases {

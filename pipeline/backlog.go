@@ -221,6 +221,17 @@ func (b *backlog) parsed(domain string, p parseSlot, now time.Time, took time.Du
 	return kept
 }
 
+// document returns for how long a document of a domain, whose reading took so long, kept those of
+// others from their readers: not at all when the domain is alone.
+func (b *backlog) document(domain string, now time.Time, took time.Duration) (kept time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if took < heavyPage || b.alone(domain, now) {
+		return 0
+	}
+	return took
+}
+
 // next is the domain whose page is parsed next: the one with the least parser time; among equals,
 // the one whose page came first. It is nil when no page waits or no slot is free for it.
 func (b *backlog) next() (best *reading) {

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/metadata"
 	"crawlnode/web/urlnorm"
 )
 
@@ -17,11 +19,15 @@ type Deriver interface {
 	Anchors() bool
 	// Simhashes reports whether it needs the fingerprints of texts.
 	Simhashes() bool
+	// Metadata reports whether it needs what pages say of themselves.
+	Metadata() bool
 	// Page takes an answer after it was archived and before it is done. c is the exchange on the
 	// wire, o what is known of it, depth its distance from a seed. doc is nil when the answer was
-	// not a page that is parsed. Page keeps none of them and may block. An error is a storage
-	// error: it ends the pipeline.
-	Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document) error
+	// not a page that is parsed. said is what a page says of itself, nil when it says nothing, or
+	// Metadata is false. Page keeps none of them and may block. An error is a storage error: it
+	// ends the pipeline.
+	Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document,
+		said *metadata.Record) error
 	// Sampled reports whether the log shows u if it is skipped. It must be cheap.
 	Sampled(u urlnorm.URL) bool
 	// Skipped takes skipped URLs that are sampled. It may block and fail as Page does.
@@ -29,12 +35,12 @@ type Deriver interface {
 }
 
 // derive hands a parsed answer to the Deriver, if there is one.
-func (w *worker) derive(ctx context.Context, v *crawl.Visit, c *crawl.Capture, o *crawl.Outcome, doc *htmlparse.Document) error {
+func (w *worker) derive(ctx context.Context, v *crawl.Visit, c *crawl.Capture, o *crawl.Outcome, doc *htmlparse.Document, said *metadata.Record) error {
 	d := w.p.o.Deriver
 	if d == nil {
 		return nil
 	}
-	if err := d.Page(ctx, c, o, v.Item.Depth, doc); err != nil {
+	if err := d.Page(ctx, c, o, v.Item.Depth, doc, said); err != nil {
 		return err
 	}
 	if len(w.skipped) == 0 {
@@ -45,6 +51,26 @@ func (w *worker) derive(ctx context.Context, v *crawl.Visit, c *crawl.Capture, o
 		w.skipped = nil
 	}
 	return err
+}
+
+// metadata reads what a page says of itself, if somebody needs it. page is the answer, or what was
+// made of it. A panic costs that page its metadata.
+func (w *worker) metadata(v *crawl.Visit, page *fetcher.Response) (said *metadata.Record) {
+	if w.p.o.Deriver == nil || !w.p.o.Deriver.Metadata() {
+		return nil
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			w.p.o.Log.Error("the metadata of a page could not be read", "url", v.Item.URL.String(), "cause", fmt.Sprint(cause))
+			said = nil
+		}
+	}()
+	o := metadata.Options{HeaderLanguage: page.Header.Get("Content-Language")}
+	m := metadata.Read(page.Body, page.ContentType, v.Item.URL, o)
+	if m.Empty() {
+		return nil
+	}
+	return &m
 }
 
 // refuse ends a visit that robots.txt forbids, and logs it as skipped.

@@ -11,6 +11,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/metadata"
 	"crawlnode/web/scope"
 	"crawlnode/web/urlnorm"
 )
@@ -29,7 +30,9 @@ func (n *notes) Anchors() bool { return n.anchors }
 
 func (n *notes) Simhashes() bool { return n.anchors }
 
-func (n *notes) Page(_ context.Context, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document) error {
+func (n *notes) Metadata() bool { return n.anchors }
+
+func (n *notes) Page(_ context.Context, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document, _ *metadata.Record) error {
 	n.b.mu.Lock()
 	defer n.b.mu.Unlock()
 	n.b.log = append(n.b.log, "derive "+c.URL.String())

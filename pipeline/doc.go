@@ -8,6 +8,7 @@
 //	rules            forbidden: refused, without a request
 //	fetch            one GET, or a sitemap file; Source.MayRequest is called at the write
 //	Source.Release   the last byte was read: the host's gap begins, others may visit it
+//	document         a file that is no page, such as a PDF: a page is made of it, see documents.go
 //	parse            links, redirects, sitemap entries; each judged by the scope rules
 //	archive          the exchange as sent and received
 //	derive           derived data: lists, texts, the log of skipped URLs
@@ -26,7 +27,14 @@
 // that host fetches the file (Elsewhere), as a robots fetch, a visit of its own. The first host's
 // visits end as RobotsPending until the file has arrived.
 //
-// Queues: none. Workers pull from Source and push into Archive, Deriver and Sink, which
+// A visit sees the crawl's settings as the rules for sites make them for its URL, and each request
+// gets what the rules say of its own URL (sites.go). A host whose rules need what this node lacks
+// is asked for nothing.
+//
+// A document that takes time to read, and a page that a browser shows, have goroutines of their own,
+// for which Run waits. Of documents there are maxDocuments; the worker with one more waits.
+//
+// Queues: none else. Workers pull from Source and push into Archive, Deriver and Sink, which
 // block when they are full; then the workers block too, and the hosts wait. Between visits
 // the package keeps a bounded cache of parsed robots rules, and the progress of at most 4,096
 // robots.txt files that redirect.

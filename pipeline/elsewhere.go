@@ -90,7 +90,7 @@ func (w *worker) robotsFetch(keep, fetching context.Context, v crawl.Visit, rule
 	at := time.Now()
 	resp, err := w.p.o.Fetcher.Do(fetching, w.robotsRequest(v.Item.URL, v, rules))
 	if err != nil {
-		r, o := failure(err, v.Host, at)
+		r, o := w.failure(err, v.Host, at)
 		o.Answer = &crawl.RobotsAnswer{At: at, Failure: o.Reason}
 		return w.finish(keep, v, r, o)
 	}

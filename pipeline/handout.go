@@ -11,17 +11,17 @@ import (
 	"crawlnode/retry"
 )
 
-// Handout takes visits of pages that programs outside of the cluster fetch. The pipeline fetches robots.txt and
-// sitemap files itself all the same: they say how the host wants to be crawled.
+// Handout takes visits of pages that programs outside of the cluster fetch. The pipeline fetches
+// robots.txt and sitemap files itself all the same: they say how the host wants to be crawled.
 type Handout interface {
-	// Take takes a visit whose URL may be requested now. The host's turn goes on until Answered. False: nobody
-	// wants it any more. It must not block for long.
+	// Take takes a visit whose URL may be requested now. The host's turn goes on until Answered.
+	// False: nobody wants it any more. It must not block for long.
 	Take(v crawl.Visit) bool
 }
 
 // handOut gives a visit to a program outside.
-func (w *worker) handOut(keep context.Context, v crawl.Visit) error {
-	if w.p.o.Source.MayRequest(v) && w.p.o.Handout.Take(v) {
+func (w *worker) handOut(keep context.Context, v crawl.Visit, to Handout) error {
+	if to != nil && w.p.o.Source.MayRequest(v) && to.Take(v) {
 		return nil
 	}
 	return w.finish(keep, v, crawl.Response{Kind: crawl.Aborted}, crawl.Outcome{Kind: crawl.Aborted, Reason: "no worker takes it any more", FetchedAt: time.Now()})
@@ -38,8 +38,12 @@ type Report struct {
 	Simhash     uint64
 	Links       []string // as they stand on the page, or absolute. Of a redirect the first is its target
 	LinksFound  int      // before its own rules; at least as many as Links
-	// Error is a sentence. It may begin with the name of a category and a colon, as in "dns: no such host".
+	// Error is a sentence. It may begin with the name of a category and a colon, as in "dns: no
+	// such host".
 	Error string
+	// Postponed: there is no answer, and the URL is wanted again at a time that is kept elsewhere.
+	// Until then it is done.
+	Postponed bool
 }
 
 // MaxReportedLinks bounds the links of one Report; more are not taken.
@@ -56,13 +60,20 @@ type Settlement struct {
 // Retried reports whether the URL stays queued for another try, unless it has had all of them.
 func (s *Settlement) Retried() bool { return s.outcome.Kind != crawl.Fetched }
 
-// Answered judges the report of a visit and ends the host's turn: its gap begins. Settle must follow.
+// Answered judges the report of a visit and ends the host's turn: its gap begins. Settle must
+// follow.
 func (p *Pipeline) Answered(v crawl.Visit, r Report) *Settlement {
 	s := &Settlement{visit: v, report: r, outcome: crawl.Outcome{
 		FetchedAt: time.Now(), Took: max(r.Took, 0), Bytes: max(r.Bytes, 0), Status: r.Status, ContentType: r.ContentType, Digest: r.Digest, Simhash: r.Simhash,
 	}}
 	o, wait := &s.outcome, time.Duration(0)
 	switch {
+	case r.Postponed:
+		o.Kind, o.Category = crawl.Fetched, crawl.ErrOther
+		o.Reason = "a client wants it again later"
+		if r.Error != "" {
+			o.Reason += ": " + r.Error
+		}
 	case retry.Limited(r.Status):
 		o.Kind = crawl.RateLimited
 		wait = min(max(r.RetryAfter, 0), maxRetryAfter)
@@ -103,21 +114,22 @@ func reportedFailure(text string) (crawl.Kind, crawl.ErrCategory) {
 	return crawl.URLFailed, crawl.ErrOther
 }
 
-// Settle does the rest of a visit whose Report was taken: its links are judged as those of a page that was fetched here, what
-// is derived from it is written, and it is completed. An error is a storage error.
+// Settle does the rest of a visit whose Report was taken: its links are judged as those of a page
+// that was fetched here, what is derived from it is written, and it is completed. An error is a
+// storage error.
 func (p *Pipeline) Settle(ctx context.Context, s *Settlement) error {
 	w := &worker{p: p}
 	v, o := s.visit, &s.outcome
 	if o.Kind != crawl.Fetched {
 		return w.completeVisit(ctx, v, *o)
 	}
-	rules := p.o.Rules()
+	rules := p.o.Rules().of(v.Item.URL)
 	if err := w.prepare(ctx, &v, rules); err != nil {
 		return w.broken(ctx, v, err, o)
 	}
 	w.takeLinks(v, &s.report, rules, o)
 	c := crawl.Capture{URL: v.Item.URL, FetchedAt: o.FetchedAt, Addr: v.Addr, Status: o.Status, ContentType: o.ContentType, Digest: o.Digest, Simhash: o.Simhash}
-	if err := w.derive(ctx, &v, &c, o, nil); err != nil {
+	if err := w.derive(ctx, &v, &c, o, nil, nil); err != nil {
 		return w.broken(ctx, v, fmt.Errorf("write what is derived from %s: %w", v.Item.URL, err), o)
 	}
 	return w.completeVisit(ctx, v, *o)
@@ -159,8 +171,9 @@ type Held struct {
 	Lease crawl.LeaseTag
 }
 
-// Return ends a visit that was handed out and not answered. While it is held nobody else may request the host; asked says that a request may
-// have been made. failed counts as an attempt, for reason.
+// Return ends a visit that was handed out and not answered. While it is held nobody else may
+// request the host; asked says that a request may have been made. failed counts as an attempt, for
+// reason.
 func (p *Pipeline) Return(ctx context.Context, v crawl.Visit, asked bool, held Held, failed bool, reason string) error {
 	w := &worker{p: p}
 	r := crawl.Response{Kind: crawl.Aborted, Requested: asked, RetryAfter: max(held.For, 0), Lease: held.Lease}

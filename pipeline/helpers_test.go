@@ -35,6 +35,7 @@ type bench struct {
 	asked    []fetcher.Request
 	releases []crawl.Response
 	outcomes []crawl.Outcome
+	kept     time.Duration // of the visit that was completed last and tells it
 	captures []crawl.Capture
 
 	// elsewhere holds the answers of other hosts. A file without an entry is on its way.
@@ -47,8 +48,10 @@ type bench struct {
 	stored    map[string]Stored        // of pages that have not changed
 	looked    []string                 // for stored ones
 	read      map[string]crawl.Outcome // what was read of pages before: Digest and Basis
+	earlier   Earlier                  // nil: none
 	deriver   Deriver                  // nil: none
 	jars      Jars                     // nil: none
+	means     Means                    // nil: none
 
 	archiveErr, completeErr error
 }
@@ -103,7 +106,7 @@ func (b *bench) Read(u urlnorm.URL) Reading {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	o := b.read[u.String()]
-	return Reading{Digest: o.Digest, Basis: o.Basis, Preferences: o.Preferences}
+	return Reading{Digest: o.Digest, Basis: o.Basis, Preferences: o.Preferences, Reason: o.Reason}
 }
 
 // visit queues a visit of u.
@@ -170,7 +173,7 @@ func (b *bench) run() error { return b.runWith(context.Background(), b) }
 
 func (b *bench) runWith(ctx context.Context, f Fetcher) error {
 	if b.p == nil {
-		b.p = New(Options{Workers: 1, Source: b, Sink: b, Archive: b, Contents: b, Jars: b.jars, Fetcher: f, Elsewhere: b, Deriver: b.deriver, Rules: func() *Rules { return &b.rules }})
+		b.p = New(Options{Workers: 1, Source: b, Sink: b, Archive: b, Contents: b, Earlier: b.earlier, Jars: b.jars, Means: b.means, Fetcher: f, Elsewhere: b, Deriver: b.deriver, Rules: func() *Rules { return &b.rules }})
 	}
 	err := b.p.Run(ctx)
 	if b.p.Busy() != 0 {
@@ -224,9 +227,12 @@ func (b *bench) Release(_ crawl.Visit, r crawl.Response) {
 	b.releases = append(b.releases, r)
 }
 
-func (b *bench) Complete(ctx context.Context, _ crawl.Visit, o crawl.Outcome) error {
+func (b *bench) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if v.Kept != nil {
+		b.kept = time.Duration(v.Kept.Load())
+	}
 	if ctx.Err() != nil {
 		b.t.Error("completed with a cancelled context")
 	}

@@ -20,11 +20,14 @@ type Indexed struct {
 	Body        []byte         // without its content encoding
 	ContentType string         // the header
 	Language    string         // Content-Language, or ""
+	Whole       bool           // it has no menus and banners: all of its text counts
+	// Cut is set when the index gets only the beginning of the text.
+	Cut bool
 }
 
 // index makes the document of a page that was delivered, unless the page asks to be left out. It comes after the
 // archive, whose record it names. A panic costs the document of that page.
-func (w *worker) index(v *crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, page bool) {
+func (w *worker) index(v *crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, page, whole bool) {
 	if !rules.Settings.Index || !page || o.NoIndex || o.SearchRefused() || w.p.o.Documents == nil {
 		return
 	}
@@ -34,5 +37,9 @@ func (w *worker) index(v *crawl.Visit, resp *fetcher.Response, rules *Rules, o *
 			o.Document = nil
 		}
 	}()
-	o.Document = w.p.o.Documents.Document(&Indexed{Visit: v, Outcome: o, Body: resp.Body, ContentType: resp.ContentType, Language: resp.Header.Get("Content-Language")})
+	p := &Indexed{Visit: v, Outcome: o, Body: resp.Body, ContentType: resp.ContentType,
+		Language: resp.Header.Get("Content-Language"), Whole: whole}
+	if o.Document = w.p.o.Documents.Document(p); p.Cut {
+		o.Reason = joined(o.Reason, "search has only the beginning of its text")
+	}
 }

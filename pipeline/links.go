@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/settings/sites"
 	"crawlnode/web/cookies"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
@@ -35,6 +36,7 @@ const (
 //	seed                  0
 //	sitemap file          1
 //	sitemap entry         1 to 6 as its priority falls from 1 to 0
+//	found, of a site      the same, by the priority that a rule for sites gives it
 //	all others            their depth, at most 6
 //
 // priority is that of a sitemap entry (see sitemapPriority), 0 to 1. It is ignored for
@@ -55,6 +57,19 @@ func BandOf(via crawl.Via, depth int, priority float64, suspicious bool) crawl.B
 		return crawl.Band(1 + (1-priority)*(last-1) + 0.5)
 	}
 	return crawl.Band(min(max(depth, 0), last))
+}
+
+// PriorityOf is the priority that the rules for sites give a target, which counts like that of a
+// sitemap entry; nil: none does. Seeds, what they redirect to and files with sitemaps keep their
+// places.
+func PriorityOf(table *sites.Table, t *crawl.Target) *float64 {
+	if table == nil || OpensScope(t.Via, t.Depth) || t.Via == crawl.ViaSitemapFile {
+		return nil
+	}
+	if site := table.Of(t.URL); site != nil {
+		return site.Priority
+	}
+	return nil
 }
 
 // ReasonOf translates a verdict of the scope rules into the reason of a skip.
@@ -336,8 +351,11 @@ func (f *linkCollector) admit(t crawl.Target, v scope.Verdict, priority float64)
 	}
 	t.Suspicious = v.Suspicious || f.traps != nil && !t.Via.Named() && f.traps.Contains(t.URL)
 	t.Band = f.band(&t, priority)
+	if given := PriorityOf(f.rules.Sites, &t); given != nil {
+		t.Band = BandOf(crawl.ViaSitemap, t.Depth, *given, t.Suspicious)
+	}
 	t.From = f.v.Item.URL.String()
-	if f.rules.Settings.Index && t.Via == crawl.ViaLink {
+	if t.Via == crawl.ViaLink && f.rules.of(t.URL).Settings.Index {
 		t.Anchor = crawl.CutAnchor(f.anchor)
 	}
 	*list = append(*list, t)

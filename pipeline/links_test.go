@@ -2,15 +2,18 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/settings/sites/sitestest"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
+	"crawlnode/web/urlnorm"
 )
 
 func TestLinks(t *testing.T) {
@@ -239,6 +242,53 @@ func TestBandOf(t *testing.T) {
 	} {
 		if got := BandOf(c.via, c.depth, c.priority, c.suspicious); got != c.want {
 			t.Errorf("BandOf(%v, %d, %v, %v) = %d, want %d", c.via, c.depth, c.priority, c.suspicious, got, c.want)
+		}
+	}
+}
+
+// TestPriorityOfSites checks that a rule's priority chooses the bands of what is found, like that
+// of a sitemap entry, and leaves seeds and what they redirect to where they are.
+func TestPriorityOfSites(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, scope.Options{})
+	b.rules.Sites = sitestest.Table(t, &b.rules.Settings, `
+- match: prefix:http://a.test/news/
+  priority: 1
+- match: prefix:http://a.test/archive/
+  priority: 0
+- match: glob:*/sitemap.xml
+  priority: 0
+`)
+	b.serve("http://a.test/", 200, "", `<a href="/news/1"><a href="/archive/1"><a href="/other">`)
+	b.visit("http://a.test/")
+	_, o := b.one()
+	got := map[string]crawl.Band{}
+	for i := range o.Targets {
+		got[o.Targets[i].URL.Path()] = o.Targets[i].Band
+	}
+	if want := map[string]crawl.Band{"/news/1": 1, "/archive/1": 6, "/other": 1}; !maps.Equal(got, want) {
+		t.Errorf("bands %v, want %v", got, want)
+	}
+	for name, c := range map[string]struct {
+		raw   string
+		via   crawl.Via
+		depth int
+		given bool
+	}{
+		"a link":                   {"http://a.test/archive/", crawl.ViaLink, 1, true},
+		"a sitemap's entry":        {"http://a.test/archive/", crawl.ViaSitemap, 1, true},
+		"a redirect":               {"http://a.test/archive/", crawl.ViaRedirect, 1, true},
+		"a seed":                   {"http://a.test/archive/", crawl.ViaSeed, 0, false},
+		"what a seed redirects to": {"http://a.test/archive/", crawl.ViaRedirect, 0, false},
+		"a sitemap":                {"http://a.test/sitemap.xml", crawl.ViaSitemapFile, 1, false},
+	} {
+		u, err := urlnorm.Parse(c.raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := PriorityOf(b.rules.Sites, &crawl.Target{URL: u, Via: c.via, Depth: c.depth})
+		if (p != nil) != c.given {
+			t.Errorf("%s: priority %v", name, p)
 		}
 	}
 }

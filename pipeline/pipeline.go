@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"crawlnode/crawl"
+	"crawlnode/settings/sites"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/normalize"
@@ -42,8 +43,8 @@ type Source interface {
 type Sink interface {
 	// Complete makes the outcome of a visit durable with its links. It is called exactly once per
 	// visit, after Release, for every Kind. ctx is not cancelled when the pipeline stops, so that a
-	// fetched page is kept. o's Targets and Unjudged are not kept: they are used again. An error is a storage error: it ends the
-	// pipeline.
+	// fetched page is kept. o's Targets and Unjudged are not kept: they are used again. An error is
+	// a storage error: it ends the pipeline.
 	Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 }
 
@@ -61,8 +62,8 @@ type Contents interface {
 	Seen(ctx context.Context, q ContentQuestion) ContentAnswer
 	// Stored returns what is stored of a URL that has not changed. It may block as Seen does.
 	Stored(ctx context.Context, u urlnorm.URL) Stored
-	// Read returns what was read last of a URL whose partition is held here, from its record. It asks no other node, and
-	// is also called without an archive.
+	// Read returns what was read last of a URL whose partition is held here, from its record. It
+	// asks no other node, and is also called without an archive.
 	Read(u urlnorm.URL) Reading
 }
 
@@ -71,20 +72,28 @@ type Reading struct {
 	Digest      crawl.Digest // SHA-1 of the payload
 	Basis       crawl.Basis
 	Preferences string // of the newest visit, an encoded preferences.Record
+	Reason      string // that of the newest visit
+}
+
+// Earlier knows the payloads that other archives have (--dedupe-against).
+type Earlier interface {
+	// Find returns the capture of another archive that has a payload. Nil: none is known. It may
+	// read from the disk.
+	Find(d crawl.Digest) *crawl.Original
 }
 
 // Jars knows the cookies of hosts.
 type Jars interface {
-	// HostCookies returns the jar of a host that this node holds, in the form of package web/cookies. It
-	// must not block for long. An error costs the request its cookies.
+	// HostCookies returns the jar of a host that this node holds, in the form of package
+	// web/cookies. It must not block for long. An error costs the request its cookies.
 	HostCookies(p crawl.Partition, host crawl.Host) (string, error)
 }
 
 // Stored is the content of a URL that was fetched before. The zero value: nothing is known of it.
 type Stored struct {
 	Digest crawl.Digest // SHA-1 of the payload
-	// Original is a capture that has the payload, or the newest one of the URL that may have it: then it has no record id.
-	// Nil: none is known.
+	// Original is a capture that has the payload, or the newest one of the URL that may have it:
+	// then it has no record id. Nil: none is known.
 	Original *crawl.Original
 }
 
@@ -127,16 +136,23 @@ type Rules struct {
 	Settings crawl.Settings
 	Scope    *scope.Rules
 	Seeds    *scope.Seeds
-	// Normalize are the Settings' rules for URLs that are one page. Found URLs are stored as they make them.
+	// Normalize are the Settings' rules for URLs that are one page. Found URLs are stored as they
+	// make them.
 	Normalize normalize.Rules
 	// RenderMatch admits the pages that Settings.RenderMatch names; nil without Settings.Renders.
 	RenderMatch *scope.Rules
 	// Focus judges pages and links by the topic of Settings.Focus. Nil: there is none, at no cost.
 	Focus Focus
-	// Basis is a hash of the rules and of the program that reads by them; Entries, if it is set, one of the scope entries. A page
-	// whose payload was read under other ones is read again. Basis 0: every page is.
+	// Basis is a hash of the rules and of the program that reads by them; Entries, if it is set,
+	// one of the scope entries. A page whose payload was read under other ones is read again. Basis
+	// 0: every page is.
 	Basis   uint64
 	Entries func() uint64
+	// Sites are the rules for sites; nil: there are none, at no cost. site is what holds for the
+	// URL that the rules are made for, and crawl the rules that they were made of (of).
+	Sites *sites.Table
+	site  *sites.Site
+	crawl *Rules
 	// Rejudge says that the scope has changed since the first URLs were admitted. A queued URL is
 	// then judged again before it is fetched.
 	Rejudge bool
@@ -145,19 +161,27 @@ type Rules struct {
 // Options are the parts of a Pipeline. All but Keeper, Deriver and Log are required.
 type Options struct {
 	Workers int // visits under way at once
-	// Limit returns how many of the workers may have a visit now. It is called before each visit, and may not block. Nil: all.
+	// Limit returns how many of the workers may have a visit now. It is called before each visit,
+	// and may not block. Nil: all.
 	Limit    func() int
 	Source   Source
 	Sink     Sink
 	Archive  Archive // used when Settings.Archive is set
 	Contents Contents
-	Fetcher  Fetcher
+	// Earlier knows what other archives have. It is asked before Contents, as nobody has to wait
+	// for a payload that is not stored here. Nil: nothing does, at no cost.
+	Earlier Earlier
+	Fetcher Fetcher
 	// Jars keeps the cookies of hosts; used with Settings.HostCookies.
 	Jars Jars
+	// Means are what rules for sites need of this node. Nil: it has nothing that they need.
+	Means Means
 	// Elsewhere fetches the files to which a robots.txt redirects on other hosts.
 	Elsewhere Elsewhere
 	// Handout takes the pages. Nil: the pipeline fetches them itself.
 	Handout Handout
+	// Guests takes the visits for URLs of other crawls (crawl.ViaGuest). Nil: there are none.
+	Guests Handout
 	// Keeper keeps the scope entries. Nil: they do not change.
 	Keeper ScopeKeeper
 	// Rules returns the current rules. Every worker calls it once per visit, so it should cost no
@@ -165,12 +189,15 @@ type Options struct {
 	Rules func() *Rules
 	// Deriver writes what is derived from pages. Nil: nothing is derived, at no cost.
 	Deriver Deriver
-	// Derives names what Deriver writes: when it is another thing, unchanged pages are read once more.
+	// Derives names what Deriver writes and DocumentReader can read: when it is another thing,
+	// unchanged pages and documents are read once more.
 	Derives string
 	// Documents makes what the index needs of pages. Nil: no page is indexed.
 	Documents Documents
 	// Renderer shows pages to a browser. Nil: there is none, at no cost.
 	Renderer Renderer
+	// DocumentReader makes pages of files that are none. Nil: there is none, at no cost.
+	DocumentReader DocumentReader
 	// NoFingerprints skips the SimHash of texts when only the archive would use it.
 	NoFingerprints bool
 	// Traps detects endless series of pages. Nil: nothing does.
@@ -203,13 +230,17 @@ type Pipeline struct {
 	parked  *parked
 	// sitemaps is as full as there are large sitemaps read and stored now: see sitemapTurn.
 	sitemaps chan struct{}
-	made     uint64 // a hash of what is made of pages
-	busy     atomic.Int64
-	// memories has the memory of parsed pages that were kept: no more than the garbage collector finds in use.
+	// documents is as full as there are documents that are read or wait for it, off the workers.
+	documents chan struct{}
+	made      uint64 // a hash of what is made of pages
+	busy      atomic.Int64
+	unsafe    atomic.Int64 // when tellUnsafe has spoken last, in nanoseconds since 1970
+	// memories has the memory of parsed pages that were kept: no more than the garbage collector
+	// finds in use.
 	memories sync.Pool // of *htmlparse.Memory
 
 	running context.Context // Run's
-	showing *errgroup.Group // the workers, and the pages that a browser shows
+	showing *errgroup.Group // the workers, and the pages and documents that are read apart
 }
 
 // New makes a Pipeline.
@@ -220,7 +251,7 @@ func New(o Options) *Pipeline {
 	return &Pipeline{
 		o: o, made: madeBy(&o), backlog: newBacklog(backlogPerProcessor*runtime.GOMAXPROCS(0), max(runtime.GOMAXPROCS(0)-1, 1)),
 		memories: sync.Pool{New: func() any { return &htmlparse.Memory{} }}, parked: newParked(),
-		sitemaps: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		sitemaps: make(chan struct{}, runtime.GOMAXPROCS(0)), documents: make(chan struct{}, maxDocuments),
 	}
 }
 

@@ -149,11 +149,11 @@ func (w *worker) mayFollow(v *crawl.Visit, next urlnorm.URL, rules *Rules) bool 
 // tdmFailed ends a visit whose request got no answer. One that was cancelled, or whose kept
 // connection had ended, is made again.
 func (c *robotsVisit) tdmFailed(err error, name string) (crawl.Response, crawl.Outcome) {
-	r, o := failure(err, c.v.Host, c.at)
+	r, o := c.w.failure(err, c.v.Host, c.at)
 	lose(err, &r, &o)
 	// The requests before this one were sent; their timings and Retry-After still apply.
 	r.Requested, r.Took = r.Requested || c.r.Requested, max(r.Took, c.r.Took)
-	r.RetryAfter = c.r.RetryAfter
+	r.RetryAfter = max(r.RetryAfter, c.r.RetryAfter)
 	if r.Kind == crawl.Aborted || r.Kind == crawl.Lost {
 		return r, o
 	}

@@ -14,6 +14,7 @@ import (
 	"crawlnode/retry"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/metadata"
 	"crawlnode/web/traps"
 	"crawlnode/web/urlnorm"
 )
@@ -198,13 +199,14 @@ func (w *worker) keepShown(ctx context.Context, f *fetched, shown *Shown) error 
 	if shown.Screenshot != nil {
 		made = append(made, crawl.Resource{At: made[0].At, ContentType: "image/png", Body: shown.Screenshot})
 	}
-	return w.keepParsed(ctx, f.v, f.resp, f.rules, &f.o, doc, &madeOf{made, &page})
+	return w.keepParsed(ctx, f.v, f.resp, f.rules, &f.o, doc, &madeOf{resources: made, page: &page})
 }
 
-// madeOf is what a browser made of an answer.
+// madeOf is what a browser, or a reader of documents, made of an answer.
 type madeOf struct {
 	resources []crawl.Resource
 	page      *fetcher.Response // as it is indexed
+	document  bool              // the answer is no page: all of its text is indexed
 }
 
 // keepParsed archives a page that was parsed and writes what is derived from it. It uses up doc.
@@ -221,12 +223,18 @@ func (w *worker) keepParsed(ctx context.Context, v crawl.Visit, resp *fetcher.Re
 	c, indexed := capture(v, resp, o, original, rules.Settings.Agent()), resp
 	if made != nil {
 		c.Resources, indexed = made.resources, made.page
+	}
+	if made != nil && !made.document {
 		o.DuplicateOf = "" // pages of an application differ by what its scripts make of one file
 	}
-	if err := w.store(ctx, &v, c, rules, o, doc); err != nil {
+	var said *metadata.Record
+	if doc != nil {
+		said = w.metadata(&v, indexed)
+	}
+	if err := w.store(ctx, &v, c, rules, o, doc, said); err != nil {
 		return err
 	}
-	w.index(&v, indexed, rules, o, doc != nil)
+	w.index(&v, indexed, rules, o, doc != nil, made != nil && made.document)
 	if doc != nil {
 		w.watch(&v, doc, o)
 		w.p.memories.Put(doc.Release())
@@ -308,7 +316,7 @@ func (w *worker) part(keep, fetching context.Context, v crawl.Visit, rules *Rule
 	req.MaxBody = min(req.MaxBody, maxPartBytes)
 	resp, err := w.p.o.Fetcher.Do(fetching, req)
 	if err != nil {
-		r, o := failure(err, v.Host, at)
+		r, o := w.failure(err, v.Host, at)
 		return w.finish(keep, v, r, o)
 	}
 	defer resp.Release()

@@ -24,14 +24,16 @@ import (
 func (w *worker) unchanged(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) error {
 	w.skipped = w.skipped[:0]
 	o.NoIndex, _ = directives(resp, rules.Settings.Agent())
-	w.carryPreferences(&v, resp, rules, o, w.p.o.Contents.Read(v.Item.URL).Preferences)
+	last := w.p.o.Contents.Read(v.Item.URL)
+	w.carryPreferences(&v, resp, rules, o, last.Preferences)
+	o.Reason = joined(o.Reason, whyUnread(last.Reason))
 	remark(resp, o)
 	var stored Stored
 	if rules.Settings.Archive {
 		stored = w.p.o.Contents.Stored(ctx, v.Item.URL)
 		o.Digest, o.Refers = stored.Digest, true
 	}
-	return w.store(ctx, &v, capture(v, resp, o, stored.Original, rules.Settings.Agent()), rules, o, nil)
+	return w.store(ctx, &v, capture(v, resp, o, stored.Original, rules.Settings.Agent()), rules, o, nil, nil)
 }
 
 // sentAgain takes a page that was sent once more as it was read before as a 304 is taken: the visit is archived, listed
@@ -39,6 +41,7 @@ func (w *worker) unchanged(ctx context.Context, v crawl.Visit, resp *fetcher.Res
 func (w *worker) sentAgain(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, last Reading) error {
 	w.skipped = w.skipped[:0]
 	o.Unchanged, o.Basis, o.NoIndex = true, last.Basis, last.Basis.NoIndex()
+	o.Reason = joined(o.Reason, whyUnread(last.Reason))
 	if w.carryPreferences(&v, resp, rules, o, last.Preferences); o.SearchRefused() {
 		o.Basis = 0 // its text is wanted when the owner allows it
 	}
@@ -84,7 +87,7 @@ func (p *Pipeline) basis(v *crawl.Visit, resp *fetcher.Response, rules *Rules, o
 
 // madeBy is a hash of what a Pipeline makes of pages.
 func madeBy(o *Options) uint64 {
-	return xxh3.HashString(fmt.Sprint(o.Derives, o.Deriver != nil, o.Documents != nil, o.NoFingerprints))
+	return xxh3.HashString(fmt.Sprint(o.Derives, o.Deriver != nil, o.Documents != nil, o.NoFingerprints, o.DocumentReader != nil))
 }
 
 // keepValidators notes what a later visit can ask with. A 304 keeps those of the request that it does not replace.

@@ -246,7 +246,7 @@ func hasRules(body []byte) bool {
 
 // failed counts a failed request against the host, unless it was cancelled.
 func (c *robotsVisit) failed(err error) (crawl.Response, crawl.Outcome) {
-	r, o := failure(err, c.v.Host, c.at)
+	r, o := c.w.failure(err, c.v.Host, c.at)
 	// A redirect's target says nothing about the origin, whose rules stay unavailable.
 	if o.Kind != crawl.Aborted && (o.Kind != crawl.Blocked || c.hop > 0) {
 		r.Kind, o.Kind = crawl.HostFailed, crawl.HostFailed
@@ -259,7 +259,8 @@ func (c *robotsVisit) failed(err error) (crawl.Response, crawl.Outcome) {
 	}
 	lose(err, &r, &o)
 	// The requests before this one were sent; their timings and Retry-After still apply.
-	r.Requested, r.Took, r.RetryAfter = r.Requested || c.r.Requested, max(r.Took, c.r.Took), c.r.RetryAfter
+	r.Requested, r.Took = r.Requested || c.r.Requested, max(r.Took, c.r.Took)
+	r.RetryAfter = max(r.RetryAfter, c.r.RetryAfter)
 	return r, o
 }
 

@@ -383,3 +383,24 @@ func TestBrokenRobots(t *testing.T) {
 		})
 	}
 }
+
+// TestProxyFailsForRobots: a host whose proxies do not work waits for them, and nothing counts against
+// it: neither for robots.txt nor for tdmrep.json, nor for another host's robots.txt.
+func TestProxyFailsForRobots(t *testing.T) {
+	t.Parallel()
+	down := &fetcher.Error{Category: fetcher.Proxy, RetryAfter: 10 * time.Second, Err: errors.New("it is down")}
+	for name, change := range map[string]func(*crawl.Visit){
+		"robots.txt":   noRobots,
+		"another host": func(v *crawl.Visit) { v.Item.Via = crawl.ViaRobots },
+		"a part":       func(v *crawl.Visit) { v.Item.Via = crawl.ViaPart },
+	} {
+		b := newBench(t, scope.Options{Mode: "any"})
+		b.fail("http://a.test/robots.txt", down)
+		b.visit("http://a.test/robots.txt", change)
+		r, o := b.one()
+		if r.Kind != crawl.Aborted || o.Kind != crawl.Aborted || o.Category != crawl.ErrProxy || r.RetryAfter != 10*time.Second ||
+			r.Requested || o.Robots != nil || !strings.HasPrefix(o.Reason, "proxy: ") {
+			t.Errorf("%s: %+v, %+v", name, r, o)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"crawlnode/web/cookies"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/metadata"
 	"crawlnode/web/urlnorm"
 	"crawlnode/web/wall"
 )
@@ -36,7 +37,7 @@ type worker struct {
 // visit makes the whole trip of v. keep outlives the pipeline's context. The error is a storage
 // error.
 func (w *worker) visit(keep context.Context, v crawl.Visit) error {
-	rules := w.p.o.Rules()
+	rules := w.p.o.Rules().of(v.Item.URL)
 	fetching, takeBack := w.p.o.Source.Context(v)
 	w.halt.begin(takeBack)
 	defer w.halt.begin(nil)
@@ -53,6 +54,9 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 			return w.unjudged(keep, v)
 		}
 		return w.refuse(keep, v, crawl.Response{Kind: crawl.Refused}, o)
+	}
+	if what := w.lacking(v.Host, rules); what != "" {
+		return w.withheld(keep, v, what)
 	}
 	obey := !rules.Settings.RobotsIgnore || !rules.Settings.Allowed(v.Addr)
 	switch {
@@ -186,8 +190,11 @@ func (w *worker) forbidden(v crawl.Visit, rules *Rules) (r crawl.Response, o cra
 
 // page fetches the item or hands it out, releases the host, and then does the rest.
 func (w *worker) page(keep, fetching context.Context, takeBack context.CancelCauseFunc, v crawl.Visit, rules *Rules) error {
-	if w.p.o.Handout != nil && v.Item.Via != crawl.ViaSitemapFile {
-		return w.handOut(keep, v)
+	switch {
+	case v.Item.Via == crawl.ViaGuest:
+		return w.handOut(keep, v, w.p.o.Guests)
+	case w.p.o.Handout != nil && v.Item.Via != crawl.ViaSitemapFile:
+		return w.handOut(keep, v, w.p.o.Handout)
 	}
 	place, pause := w.reserve(&v, rules)
 	if pause > 0 {
@@ -195,13 +202,13 @@ func (w *worker) page(keep, fetching context.Context, takeBack context.CancelCau
 	}
 	at := time.Now()
 	req := w.request(v.Item.URL, v, rules)
-	if req.Cookie == "" {
-		req.Cookie = w.cookiesOf(&v, rules).Header(v.Item.URL, at)
+	if w.jar == "" {
+		req.Cookie = w.cookieHeader(w.cookiesOf(&v, rules), v.Item.URL, &v, rules, at)
 	}
 	resp, err := w.p.o.Fetcher.Do(fetching, req)
 	if err != nil {
 		leave(place)
-		r, o := failure(err, v.Host, at)
+		r, o := w.failure(err, v.Host, at)
 		fallBack(err, &v, rules, &r, &o)
 		lose(err, &r, &o)
 		return w.finish(keep, v, r, o)
@@ -220,6 +227,11 @@ func (w *worker) page(keep, fetching context.Context, takeBack context.CancelCau
 		return w.show(keep, &fetched{v: v, resp: resp, rules: rules, o: o, fetching: fetching, takeBack: takeBack, place: place})
 	}
 	leave(place)
+	if o.Kind == crawl.Fetched {
+		if is, quick := w.isDocument(&v, resp, rules); is {
+			return w.document(keep, &fetched{v: v, resp: resp, rules: rules, o: o}, quick)
+		}
+	}
 	defer resp.Release()
 	if o.Wall != wall.None {
 		return w.keepWall(keep, v, resp, rules, &o)
@@ -245,42 +257,68 @@ func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response
 	if resp.Status == http.StatusNotModified {
 		return w.unchanged(ctx, v, resp, rules, o)
 	}
-	basis := w.p.basis(&v, resp, rules, o)
+	basis, last := w.readBefore(&v, resp, rules, o)
+	if last != nil {
+		return w.sentAgain(ctx, v, resp, rules, o, *last)
+	}
+	return w.keepRead(ctx, v, resp, rules, o, basis, nil)
+}
+
+// readBefore compares an answer with the last reading of its URL. last is not nil when nothing has
+// changed; else basis is what the reading of the answer depends on, 0 when it is read in any case.
+func (w *worker) readBefore(v *crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (basis crawl.Basis, last *Reading) {
+	basis = w.p.basis(v, resp, rules, o)
 	if basis != 0 && v.Item.Refetch {
 		o.Digest = digestOf(resp)
 		if last := w.p.o.Contents.Read(v.Item.URL); last.Digest == o.Digest && last.Basis.Same(basis) {
-			return w.sentAgain(ctx, v, resp, rules, o, last)
+			return basis, &last
 		}
+	}
+	return basis, nil
+}
+
+// keepRead parses an answer, or the page that was made of it, archives it and writes what is derived
+// from it. The outcome gets the basis when the reading is complete.
+func (w *worker) keepRead(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, basis crawl.Basis, made *madeOf) error {
+	page := resp
+	if made != nil {
+		page = made.page
 	}
 	w.p.backlog.begin(v.Domain, time.Now())
 	defer w.p.backlog.end(v.Domain)
 	if err := w.prepare(ctx, &v, rules); err != nil {
 		return err
 	}
-	doc, whole := w.read(v, resp, rules, o)
+	doc, whole := w.read(v, page, rules, o)
 	// A page that says noindex from a later time on is read at each visit: its index entry must go.
 	later := doc != nil && doc.NoIndexLater || htmlparse.NoIndexLater(resp.Header["X-Robots-Tag"], rules.Settings.Agent(), resp.Started)
 	w.readPreferences(&v, resp, rules, o, doc)
 	if whole && basis != 0 && !later && !o.SearchRefused() { // else its text is wanted when the owner allows it
 		o.Basis = basis.Marked(o.NoIndex, o.Skipped[crawl.SkipDepth] > 0)
 	}
-	return w.keepParsed(ctx, v, resp, rules, o, doc, nil)
+	return w.keepParsed(ctx, v, resp, rules, o, doc, made)
 }
 
 // store archives an answer and writes what is derived from it.
-func (w *worker) store(ctx context.Context, v *crawl.Visit, c crawl.Capture, rules *Rules, o *crawl.Outcome, doc *htmlparse.Document) (err error) {
+func (w *worker) store(ctx context.Context, v *crawl.Visit, c crawl.Capture, rules *Rules, o *crawl.Outcome, doc *htmlparse.Document, said *metadata.Record) (err error) {
 	if rules.Settings.Archive {
 		if o.Archive, err = w.p.o.Archive.Put(ctx, c); err != nil {
 			return err
 		}
 	}
-	return w.derive(ctx, v, &c, o, doc)
+	return w.derive(ctx, v, &c, o, doc, said)
 }
 
 // known finds out whether the page was seen before.
 func (w *worker) known(ctx context.Context, v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome) *crawl.Original {
 	q := ContentQuestion{URL: v.Item.URL, Digest: o.Digest, Simhash: o.Simhash,
 		Countable: len(resp.RawBody) > 0 && o.Truncated == ""}
+	if q.Countable && w.p.o.Earlier != nil {
+		if first := w.p.o.Earlier.Find(q.Digest); first != nil {
+			w.earlier(ctx, q, first, o)
+			return first
+		}
+	}
 	if !q.Countable && q.Simhash == 0 {
 		return nil
 	}
@@ -292,12 +330,29 @@ func (w *worker) known(ctx context.Context, v crawl.Visit, resp *fetcher.Respons
 	return a.Original
 }
 
+// earlier notes a page whose payload another archive has. Its payload is not claimed: it is not
+// stored here, so no other page may refer to it. Its text is shown to those who compare texts.
+func (w *worker) earlier(
+	ctx context.Context, q ContentQuestion, first *crawl.Original, o *crawl.Outcome,
+) {
+	if q.Countable = false; q.Simhash != 0 {
+		_ = w.p.o.Contents.Seen(ctx, q)
+	}
+	// Other programs write URLs as they were found.
+	if u, err := urlnorm.Parse(first.URL); err != nil || u != q.URL {
+		o.DuplicateOf = first.URL
+	}
+}
+
 // errNoRight is the cause when a request is not sent.
 var errNoRight = errors.New("the right to fetch has ended")
 
 // request builds the request for u to the visit's host. Validators belong to the item's own URL and
 // are sent only for it.
 func (w *worker) request(u urlnorm.URL, v crawl.Visit, rules *Rules) fetcher.Request {
+	if u != v.Item.URL {
+		rules = rules.of(u)
+	}
 	r := fetcher.Request{
 		URL: u, Addr: v.Addr, UserAgent: rules.Settings.UserAgent,
 		MaxBody: rules.Settings.MaxBody, TLSRecord: rules.Settings.TLSRecord, Received: v.Received,
@@ -309,7 +364,8 @@ func (w *worker) request(u urlnorm.URL, v crawl.Visit, rules *Rules) fetcher.Req
 		},
 	}
 	r.Timeout, r.HeadTimeout = rules.Settings.Times()
-	r.Cookie = w.jar.Header(u, time.Now())
+	w.equip(&r, u, &v, rules)
+	r.Cookie = w.cookieHeader(w.jar, u, &v, rules, time.Now())
 	if u == v.Item.URL {
 		r.ETag, r.LastModified = v.Item.ETag, v.Item.LastModified
 		_, more := retry.After(v.Item.Attempts+1, v.Retries)
@@ -325,8 +381,11 @@ func (w *worker) request(u urlnorm.URL, v crawl.Visit, rules *Rules) fetcher.Req
 var categories = [...]crawl.ErrCategory{
 	fetcher.DNS: crawl.ErrDNS, fetcher.Connect: crawl.ErrConnect, fetcher.TLS: crawl.ErrTLS, fetcher.Timeout: crawl.ErrTimeout,
 	fetcher.Protocol: crawl.ErrProtocol, fetcher.Truncated: crawl.ErrTruncated,
-	fetcher.BlockedAddress: crawl.ErrBlockedAddress, fetcher.Other: crawl.ErrOther,
+	fetcher.BlockedAddress: crawl.ErrBlockedAddress, fetcher.Proxy: crawl.ErrProxy, fetcher.Other: crawl.ErrOther,
 }
+
+// leastProxyWait is the least wait of a host whose proxies do not work.
+const leastProxyWait = time.Second
 
 // isLiteral reports whether a host is an IP address, which no DNS answer changes.
 func isLiteral(h crawl.Host) bool {
@@ -339,14 +398,20 @@ func isLiteral(h crawl.Host) bool {
 // that links to such a port must not stop the crawl of its host. A forbidden port, and a literal
 // address that is denied, are final, as a refusal by robots.txt is; a name may get another address
 // next time.
+//
+// A proxy that fails is no failure of the site: the URL stays queued without an attempt, and the host
+// waits until a proxy may be tried again.
 func failure(err error, host crawl.Host, at time.Time) (crawl.Response, crawl.Outcome) {
 	o := crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrOther, Reason: err.Error(), FetchedAt: at, Took: time.Since(at)}
-	contacted := true
+	contacted, wait := true, time.Duration(0)
 	var fe *fetcher.Error
 	if errors.As(err, &fe) {
 		o.Category, contacted = categories[fe.Category], fe.Contacted
 	}
 	switch {
+	case o.Category == crawl.ErrProxy && fe.RefusedByProxy(): // the URL fails after its tries
+	case o.Category == crawl.ErrProxy:
+		o.Kind, wait = crawl.Aborted, max(fe.RetryAfter, leastProxyWait)
 	case errors.Is(err, context.Canceled), errors.Is(err, fetcher.ErrRefused):
 		o.Kind = crawl.Aborted
 	case errors.Is(err, fetcher.ErrPort), o.Category == crawl.ErrBlockedAddress && isLiteral(host):
@@ -356,7 +421,7 @@ func failure(err error, host crawl.Host, at time.Time) (crawl.Response, crawl.Ou
 	case o.Category == crawl.ErrDNS, o.Category == crawl.ErrConnect, o.Category == crawl.ErrTLS, o.Category == crawl.ErrBlockedAddress:
 		o.Kind = crawl.HostFailed
 	}
-	return crawl.Response{Kind: o.Kind, Requested: contacted, Took: o.Took}, o
+	return crawl.Response{Kind: o.Kind, Requested: contacted, Took: o.Took, RetryAfter: wait}, o
 }
 
 // lose changes the failure of a request on a kept connection that ended without a byte of an
@@ -441,8 +506,11 @@ func remark(resp *fetcher.Response, o *crawl.Outcome) {
 }
 
 func joined(reason, more string) string {
-	if reason == "" {
+	switch {
+	case reason == "":
 		return more
+	case more == "":
+		return reason
 	}
 	return reason + "; " + more
 }

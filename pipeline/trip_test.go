@@ -75,6 +75,9 @@ func TestKinds(t *testing.T) {
 		{name: "protocol", err: failed(fetcher.Protocol), kind: crawl.URLFailed, category: crawl.ErrProtocol},
 		{name: "truncated", err: failed(fetcher.Truncated), kind: crawl.URLFailed, category: crawl.ErrTruncated},
 		{name: "other", err: failed(fetcher.Other), kind: crawl.URLFailed, category: crawl.ErrOther},
+		{name: "proxy", err: &fetcher.Error{Category: fetcher.Proxy, RetryAfter: 10 * time.Second, Err: errors.New("it is down")},
+			kind: crawl.Aborted, category: crawl.ErrProxy, wait: 10 * time.Second, idle: true},
+		{name: "proxy, no wait", err: failed(fetcher.Proxy), kind: crawl.Aborted, category: crawl.ErrProxy, wait: time.Second},
 		{name: "taken back", err: &fetcher.Error{Category: fetcher.Other, Contacted: true, Err: fmt.Errorf("x: %w", context.Canceled)}, kind: crawl.Aborted, category: crawl.ErrOther},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/metadata"
 	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
 	"crawlnode/web/urlnorm"
@@ -26,9 +27,10 @@ type texts struct {
 func (x *texts) Document(*Indexed) []byte { x.documents++; return []byte("d") }
 func (x *texts) Anchors() bool            { return false }
 func (x *texts) Simhashes() bool          { return true }
+func (x *texts) Metadata() bool           { return false }
 func (x *texts) Sampled(urlnorm.URL) bool { return true }
 
-func (x *texts) Page(_ context.Context, _ *crawl.Capture, o *crawl.Outcome, _ int, doc *htmlparse.Document) error {
+func (x *texts) Page(_ context.Context, _ *crawl.Capture, o *crawl.Outcome, _ int, doc *htmlparse.Document, _ *metadata.Record) error {
 	x.pages = append(x.pages, o)
 	if doc != nil {
 		x.parsed++

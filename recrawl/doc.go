@@ -68,6 +68,11 @@
 // pages without a plan are planned, a few at a time; after a change of mode, interval or bound, all
 // pages are planned again in the same way.
 //
+// Rules for sites give pages other bounds, and hosts another delay. The judge plans each page by
+// its own; a change of such rules plans all pages again. The price is computed as if all pages
+// had the bounds of the crawl: a site whose pages want more by its own bounds gets it, and when
+// that is much, the other pages come later than planned.
+//
 // A page that the scope now excludes is parked: it stays known, and is neither due nor counted.
 // After a change of the scope all pages are examined, so that those that are admitted again are
 // planned.

@@ -208,7 +208,7 @@ func (k *Keeper) turn(ctx context.Context, now time.Time) (next time.Time, err e
 	s := k.o.Settings()
 	if !s.Revisits() {
 		k.stop()
-		k.sweep.follow(s, now) // what was planned before is planned anew when they are turned on
+		k.sweep.follow(s, k.sites(), now) // what was planned before is planned anew when they are turned on
 		return now.Add(sleep), nil
 	}
 	if err := k.follow(s, now); err != nil {
@@ -294,7 +294,7 @@ func (k *Keeper) follow(s *crawl.Settings, now time.Time) error {
 		k.terms.Store(&Terms{})
 	}
 	k.mode = s.Recrawl
-	k.sweep.follow(s, now)
+	k.sweep.follow(s, k.sites(), now)
 	k.mu.Lock()
 	heads := k.heads
 	k.heads = nil

@@ -7,17 +7,21 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/settings/sites"
 )
 
 // This file declares what the package needs of others.
 
-// Options are what a Keeper is made of. All but Weighted are required. No function may block.
+// Options are what a Keeper is made of. All but Sites and Weighted are required. No function may
+// block.
 type Options struct {
 	Self  crawl.NodeID
 	Boot  crawl.Boot
 	Pages Pages
-	// Settings are the crawl's at this moment.
+	// Settings are the crawl's at this moment, and Sites the rules for sites that go with them; a
+	// nil table, or no function: there are none.
 	Settings func() *crawl.Settings
+	Sites    func() *sites.Table
 	// May reports whether visits may start on this node.
 	May func() bool
 	// Fetchers are the busy fetchers, and all.

@@ -9,6 +9,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/recrawl/visits"
+	"crawlnode/settings/sites"
 )
 
 // sweepOf is how many records one turn of the sweep looks at.
@@ -28,6 +29,8 @@ type sweep struct {
 	pages Pages
 	held  map[crawl.Partition]crawl.Epoch
 	rules visits.Rules
+	sites *sites.File // whose fields were compared; nil: there were no rules for sites
+	of    siteTexts
 	scope scope
 	known bool      // rules and scope are those of an earlier turn
 	since time.Time // when they changed; zero: not in this process
@@ -48,6 +51,17 @@ func scopeOf(s *crawl.Settings) scope { return scope{s.Scope, s.Include, s.Exclu
 func (s *scope) equal(o *scope) bool {
 	return s.mode == o.mode && s.maxDepth == o.maxDepth &&
 		slices.Equal(s.include, o.include) && slices.Equal(s.exclude, o.exclude)
+}
+
+// siteTexts are what the rules for sites say of revisits and of the scope: the texts of the rules
+// that do, in their order. A rule that says neither does not change them.
+type siteTexts struct{ revisits, scope string }
+
+func siteTextsOf(f *sites.File) siteTexts {
+	return siteTexts{
+		revisits: f.Texts("recrawl-min", "recrawl-max", "recrawl-worth"),
+		scope:    f.Texts("include", "exclude", "max-depth"),
+	}
 }
 
 // walk is a way through partitions.
@@ -104,17 +118,32 @@ func (s *sweep) followHoldings(held map[crawl.Partition]crawl.Epoch, now time.Ti
 
 // follow starts a walk over all planned pages when the settings have changed, and one over those
 // without a plan when the scope has.
-func (s *sweep) follow(set *crawl.Settings, now time.Time) {
+func (s *sweep) follow(set *crawl.Settings, table *sites.Table, now time.Time) {
 	rules, scope := rulesOf(set), scopeOf(set)
 	rules.Compare = 0 // it acts with the next visit
-	moved := s.known && !s.scope.equal(&scope)
-	if s.known && s.rules != rules || moved {
+	of := s.followSites(table)
+	moved := s.known && (!s.scope.equal(&scope) || s.of.scope != of.scope)
+	if s.known && (s.rules != rules || s.of.revisits != of.revisits) || moved {
 		s.planned, s.since, s.begin = s.all(), now, now.Add(sweepRest)
 	}
 	if moved {
 		s.unplanned = s.all()
 	}
-	s.rules, s.scope, s.known = rules, scope, true
+	s.rules, s.of, s.scope, s.known = rules, of, scope, true
+}
+
+// followSites is what the rules for sites say now. The texts of a file are made once.
+func (s *sweep) followSites(table *sites.Table) siteTexts {
+	if table == nil {
+		s.sites = nil
+		return siteTexts{}
+	}
+	f := table.File()
+	if f == s.sites {
+		return s.of
+	}
+	s.sites = f
+	return siteTextsOf(f)
 }
 
 // all is a walk through all that is held.

@@ -7,35 +7,68 @@ import (
 	"crawlnode/recrawl/judge"
 	"crawlnode/recrawl/policy"
 	"crawlnode/recrawl/visits"
+	"crawlnode/settings/sites"
 )
 
 // forgetAfter is how many answers in a row that a page is not there make it forgotten. The distances
 // between these visits double each time.
 const forgetAfter = 6
 
-// judged are the judge's terms as they follow from settings and price.
+// judged are the judge's terms as they follow from settings, rules for sites and price.
 type judged struct {
 	settings *crawl.Settings
+	sites    *sites.Table
 	terms    *Terms
 	out      judge.Terms
 }
 
 // JudgeTerms are what the frontier's judge plans by at this moment.
 func (k *Keeper) JudgeTerms() *judge.Terms {
-	s, t := k.o.Settings(), k.terms.Load()
-	if last := k.judged.Load(); last != nil && last.settings == s && last.terms == t {
+	s, table, t := k.o.Settings(), k.sites(), k.terms.Load()
+	last := k.judged.Load()
+	if last != nil && last.settings == s && last.sites == table && last.terms == t {
 		return &last.out
 	}
-	next := &judged{settings: s, terms: t, out: judge.Terms{
+	next := &judged{settings: s, sites: table, terms: t, out: judge.Terms{
 		Rules: rulesOf(s), Price: t.Price, Plain: t.Cluster, Usual: seconds(t.Usual), Pools: t.Pools, Delay: s.Delay,
 	}}
 	next.out.Rules.Bounds.Worth *= t.Ease
 	if !s.Revisits() {
 		next.out = judge.Terms{Rules: rulesOf(s), Delay: s.Delay}
 	}
+	if table != nil {
+		next.out.Of = siteTerms(table, next.out.Rules, s, t.Ease)
+	}
 	next.out.Weighted = k.o.Weighted != nil && k.o.Weighted(s)
 	k.judged.Store(next)
 	return &next.out
+}
+
+// sites are the rules for sites of this moment; nil: there are none.
+func (k *Keeper) sites() *sites.Table {
+	if k.o.Sites == nil {
+		return nil
+	}
+	return k.o.Sites()
+}
+
+// siteTerms finds the rules of pages, and the delays of their hosts. Pages without rules of their
+// own have those of the settings.
+func siteTerms(table *sites.Table, usual visits.Rules, s *crawl.Settings,
+	ease float64) func(*crawl.Item) (visits.Rules, time.Duration) {
+	return func(it *crawl.Item) (visits.Rules, time.Duration) {
+		rules, delay := usual, s.Delay
+		if site := table.Of(it.URL); site != nil {
+			rules = rulesOf(site.Settings)
+			if s.Revisits() {
+				rules.Bounds.Worth *= ease
+			}
+		}
+		if site := table.OfHost(it.URL.Host()); site != nil {
+			delay = site.Settings.Delay
+		}
+		return rules, delay
+	}
 }
 
 // rulesOf are the settings of revisits in the words of package visits. Below RecrawlFloor they are for the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"crawlnode/pipeline"
 	"crawlnode/render/browser"
 	"crawlnode/ring"
+	"crawlnode/settings/sites"
 	"crawlnode/web/urlnorm"
 )
 
@@ -119,7 +121,38 @@ func (a *asker) askOnce(ctx context.Context, u urlnorm.URL) (*crawl.Part, bool, 
 // admits judges a request by the scope, as a part of the page: on hosts with pages in scope, and on others
 // when the crawl takes parts of pages from any host (--assets any).
 func (a *asker) admits(u urlnorm.URL) error {
-	return admitted(a.rules, u, u.Host() == a.page.Visit.Item.URL.Host())
+	page := a.page.Visit.Item.URL
+	if u.Host() == page.Host() {
+		return admitted(a.rules, u, true)
+	}
+	if err := loginOfOthers(a.rules.Sites, page, u); err != nil {
+		return err
+	}
+	return admitted(a.rules, u, false)
+}
+
+// loginOfOthers refuses a part on another host whose rules for sites give it a login that those of the
+// page do not have, be it a secret or a jar of cookies: a page could read with its scripts what the
+// login of another site shows, and tell it to anybody.
+func loginOfOthers(table *sites.Table, page, part urlnorm.URL) error {
+	site := table.Of(part)
+	if site == nil {
+		return nil
+	}
+	own := table.Of(page)
+	if own == nil {
+		own = &sites.Site{}
+	}
+	refused := slices.ContainsFunc(site.Secrets, func(name string) bool {
+		return !slices.Contains(own.Secrets, name)
+	})
+	if jar := site.From("cookies"); jar != nil && site.Settings.HostCookies() {
+		refused = refused || own.From("cookies") != jar
+	}
+	if refused {
+		return fmt.Errorf("the login of %s is not for pages of other sites", part.Host())
+	}
+	return nil
 }
 
 // admitted judges u for a page of the same host or of another one.

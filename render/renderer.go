@@ -180,7 +180,7 @@ func (r *Renderer) expects(v *crawl.Visit, s *crawl.Settings) bool {
 	case r.matched(v, s), v.Item.URL.Route() != "":
 		return true
 	case s.Render == crawl.RenderAll:
-		return len(s.RenderMatch) == 0
+		return len(s.RenderMatch) == 0 || r.ruled(v)
 	}
 	u := v.Item.URL
 	r.mu.Lock()
@@ -192,6 +192,13 @@ func (r *Renderer) expects(v *crawl.Visit, s *crawl.Settings) bool {
 func (r *Renderer) matched(v *crawl.Visit, s *crawl.Settings) bool {
 	match := r.o.Rules().RenderMatch
 	return len(s.RenderMatch) > 0 && match != nil && match.Decide(v.Item.URL, 1, nil).Admit
+}
+
+// ruled reports whether a rule for sites says how the page of v is shown. No pattern of the whole
+// crawl then leaves it out.
+func (r *Renderer) ruled(v *crawl.Visit) bool {
+	site := r.o.Rules().Sites.Of(v.Item.URL)
+	return site != nil && site.From("render") != nil
 }
 
 // Late takes a place for a page that was fetched without one.
@@ -215,6 +222,8 @@ func (r *Renderer) Decide(p *pipeline.Showing, doc *htmlparse.Document, s *crawl
 		return crawl.Rendering{Rendered: true, Reason: "--render-match names it"}, true
 	case p.Visit.Item.URL.Route() != "":
 		return crawl.Rendering{Rendered: true, Reason: "its address is a route of an application"}, true
+	case s.Render == crawl.RenderAll && r.ruled(p.Visit):
+		return crawl.Rendering{Rendered: true, Reason: "a rule for its site has render: all"}, true
 	case s.Render == crawl.RenderAll && len(s.RenderMatch) > 0:
 		return crawl.Rendering{Reason: "--render-match does not name it"}, true
 	case s.Render == crawl.RenderAll:
@@ -309,7 +318,7 @@ func (r *Renderer) observe(took time.Duration) {
 
 // Block is what the node says of its browser; nil: no page is shown.
 func (r *Renderer) Block() *crawl.RenderBlock {
-	if !r.o.Rules().Settings.Renders() {
+	if rules := r.o.Rules(); !rules.Settings.Renders() && !rules.Sites.Renders() {
 		return nil
 	}
 	r.mu.Lock()

@@ -98,7 +98,7 @@ func (n *Node) title() string {
 // Merge makes the status document.
 func Merge(p Picture) *crawl.Status {
 	s := &crawl.Status{APIVersion: crawl.StatusAPIVersion, AsOf: p.Now.UTC(), ServedBy: p.Name,
-		Version: crawl.VersionStatus{Crawlnode: p.Version, Protocol: p.Protocol}, Output: crawl.OutputStatus{Sinks: []crawl.SinkStatus{}}}
+		Version: crawl.VersionStatus{Crawlnode: p.Version, Protocol: p.Protocol}, Output: crawl.OutputStatus{Sinks: []crawl.SinkStatus{}, Webhooks: []crawl.WebhookStatus{}}}
 	s.Fetch.Traps = []crawl.TrapStatus{}
 	var sum crawl.Counters
 	marks, bereft := newMarks(p.Total), p.bereft()
@@ -211,6 +211,7 @@ func addHistory(s *crawl.Status, n *Node) {
 	o.Upload.FailedTotal += b.Output.Upload.FailedTotal
 	o.Upload.BehindSeconds = max(o.Upload.BehindSeconds, b.Output.Upload.BehindSeconds)
 	addSinks(o, b.Output.Sinks)
+	addWebhooks(o, b.Output.Webhooks)
 	switch {
 	case n.Forgotten:
 		o.WARCFilesLost += b.Output.WARCFiles
@@ -456,6 +457,29 @@ func (p *Picture) limits() (limit *crawl.BottleneckStatus, of *Node) {
 	}
 	b := found[cause]
 	return &b, worst[cause]
+}
+
+// addWebhooks adds a node's webhooks to those of the others, by their names.
+func addWebhooks(o *crawl.OutputStatus, webhooks []crawl.WebhookStatus) {
+	for _, s := range webhooks {
+		i := slices.IndexFunc(o.Webhooks, func(have crawl.WebhookStatus) bool { return have.Webhook == s.Webhook })
+		if i < 0 {
+			o.Webhooks = append(o.Webhooks, s)
+			continue
+		}
+		have := &o.Webhooks[i]
+		have.EventsTotal += s.EventsTotal
+		have.Queued += s.Queued
+		have.LostTotal += s.LostTotal
+		have.ErrorsTotal += s.ErrorsTotal
+		have.BehindSeconds = max(have.BehindSeconds, s.BehindSeconds)
+		if s.FailsSince != nil && (have.FailsSince == nil || s.FailsSince.Before(*have.FailsSince)) {
+			have.FailsSince, have.Error = s.FailsSince, s.Error
+		}
+		if s.LostAt != nil && (have.LostAt == nil || s.LostAt.After(*have.LostAt)) {
+			have.LostAt = s.LostAt
+		}
+	}
 }
 
 // addSinks adds a node's sinks to those of the others, by their names.

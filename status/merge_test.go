@@ -383,3 +383,16 @@ func TestUnderReplicated(t *testing.T) {
 		})
 	}
 }
+
+// TestWebhooksAreAdded: the receivers of several nodes are one row each.
+func TestWebhooksAreAdded(t *testing.T) {
+	t.Parallel()
+	early, late, why := time.Unix(10, 0), time.Unix(20, 0), "refused"
+	var o crawl.OutputStatus
+	addWebhooks(&o, []crawl.WebhookStatus{{Webhook: "a", EventsTotal: 1, Queued: 2, LostTotal: 3, ErrorsTotal: 4, BehindSeconds: 5, LostAt: &early}, {Webhook: "b"}})
+	addWebhooks(&o, []crawl.WebhookStatus{{Webhook: "a", EventsTotal: 10, Queued: 20, LostTotal: 30, ErrorsTotal: 40, BehindSeconds: 4, Error: &why, FailsSince: &early, LostAt: &late}})
+	want := crawl.WebhookStatus{Webhook: "a", EventsTotal: 11, Queued: 22, LostTotal: 33, ErrorsTotal: 44, BehindSeconds: 5, Error: &why, FailsSince: &early, LostAt: &late}
+	if len(o.Webhooks) != 2 || o.Webhooks[0] != want || o.Webhooks[1].Webhook != "b" {
+		t.Errorf("%+v", o.Webhooks)
+	}
+}

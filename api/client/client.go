@@ -320,15 +320,23 @@ func (c *Client) OpenCapture(ctx context.Context, file string, offset int64) (io
 	return resp.Body, nil
 }
 
-// send sends one request.
+// send sends one request. Its body is JSON.
 func (c *Client) send(ctx context.Context, h *http.Client, method, path string, body []byte) (*http.Response, error) {
+	header := http.Header{}
+	if body != nil {
+		header.Set("Content-Type", "application/json")
+	}
+	return c.sendWith(ctx, h, method, path, body, header)
+}
+
+// sendWith sends one request with some headers.
+func (c *Client) sendWith(ctx context.Context, h *http.Client, method, path string, body []byte,
+	header http.Header) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("%q is not an address: write host:port, such as 127.0.0.1:27295", c.addr)
 	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
+	req.Header = header
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
@@ -345,6 +353,11 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 	if err != nil {
 		return nil, err
 	}
+	return c.whole(resp)
+}
+
+// whole reads the whole of an answer, and closes it.
+func (c *Client) whole(resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/local/closedport"
 )
 
 // fakeNode answers like a node's API.
@@ -183,15 +183,10 @@ func TestAddSeeds(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	free := l.Addr().String()
-	_ = l.Close()
+	free := closedport.Reserve(t).Addr
 	ctx := t.Context()
 
-	_, err = open(t, Options{Addr: free}).Status(ctx, false)
+	_, err := open(t, Options{Addr: free}).Status(ctx, false)
 	if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "nobody answers at "+free) {
 		t.Errorf("nobody there: %v", err)
 	}

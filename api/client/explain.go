@@ -10,9 +10,17 @@ import (
 )
 
 // ExplainURL asks what the cluster knows of a URL and how the rules judge it. A negative depth
-// means the record's own.
+// means the record's own. The capture is not read: the report has no metadata.
 func (c *Client) ExplainURL(ctx context.Context, u string, depth int) (*crawl.URLReport, error) {
-	query := url.Values{"url": {u}}
+	return c.explain(ctx, url.Values{"url": {u}, "metadata": {"false"}}, depth)
+}
+
+// DescribeURL is ExplainURL with what the newest capture says of itself.
+func (c *Client) DescribeURL(ctx context.Context, u string, depth int) (*crawl.URLReport, error) {
+	return c.explain(ctx, url.Values{"url": {u}}, depth)
+}
+
+func (c *Client) explain(ctx context.Context, query url.Values, depth int) (*crawl.URLReport, error) {
 	if depth >= 0 {
 		query.Set("depth", strconv.Itoa(depth))
 	}

@@ -30,6 +30,8 @@ type Backend interface {
 	Events(ctx context.Context, after uint64, limit int) ([]crawl.Event, error)
 	CrawlConfig(ctx context.Context) (crawl.CrawlReport, error)
 	ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error)
+	Sites(ctx context.Context) (text, version string, err error)
+	TestSites(ctx context.Context, url string, text *string) (crawl.SiteReport, error)
 	AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error)
 	ControlCrawl(ctx context.Context, action string) (crawl.ActionReport, error)
 	DrainMember(ctx context.Context, id crawl.NodeID) error
@@ -71,7 +73,7 @@ func New(b Backend, history *History, log *slog.Logger) *Dashboard {
 func parsePages() map[string]*template.Template {
 	base := template.Must(template.New("").Funcs(funcs).ParseFS(files, "templates/layout.html", "templates/parts.html", "templates/forms.html"))
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"overview", "start", "found", "nodes", "ring", "hosts", "host", "url", "events", "settings", "freshness", "search", "error"} {
+	for _, name := range []string{"overview", "start", "found", "nodes", "ring", "hosts", "host", "url", "events", "settings", "sites", "freshness", "search", "error"} {
 		page := template.Must(base.Clone())
 		pages[name] = template.Must(page.ParseFS(files, "templates/"+name+".html"))
 	}
@@ -94,10 +96,13 @@ func (d *Dashboard) Register(handle func(pattern string, h http.Handler), none h
 	page("GET /freshness", d.freshness)
 	page("GET /search", d.search)
 	page("GET /settings", d.settings)
+	page("GET /sites", d.sites)
 	page("GET /start", d.start)
 	control("GET /archive", d.frame)
 	control("POST /control/start", d.controlStart)
 	control("POST /control/settings", d.controlSettings)
+	control("POST /control/sites", d.controlSites)
+	control("POST /control/sites/test", d.testSites)
 	control("POST /control/crawl", d.controlCrawl)
 	control("POST /control/seeds", d.controlSeeds)
 	control("POST /control/nodes", d.controlNodes)

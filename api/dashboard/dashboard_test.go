@@ -3,6 +3,7 @@ package dashboard
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +37,7 @@ type fakeNode struct {
 	archive []byte
 	lists   []crawl.URLQuery
 	page    crawl.URLPage
+	rules   string // for sites; "": one with text
 }
 
 func at(second int) time.Time { return time.Date(2026, 3, 1, 12, 0, second, 0, time.UTC) }
@@ -140,8 +142,37 @@ func (f *fakeNode) ChangeCrawl(_ context.Context, change crawl.CrawlChange) (cra
 	if f.refuse != nil {
 		return crawl.CrawlReport{}, f.refuse
 	}
+	if raw := change.Settings["sites"]; raw != nil {
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return crawl.CrawlReport{}, err
+		}
+		if _, problems := config.ParseSites(text, nil); len(problems) > 0 {
+			return crawl.CrawlReport{}, config.SitesErrors(problems)
+		}
+		f.rules = text
+	}
 	f.changes = append(f.changes, change)
 	return crawl.CrawlReport{Untold: []string{"beta"}}, nil
+}
+
+func (f *fakeNode) Sites(context.Context) (text, version string, err error) {
+	if f.rules != "" {
+		return f.rules, "v7", f.err
+	}
+	quoted, err := json.Marshal(f.text) // YAML too
+	plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(quoted))
+	return fmt.Sprintf("- match: host:a.test\n  headers: {X-A: %s}\n", plain), "v7", errors.Join(err, f.err)
+}
+
+func (f *fakeNode) TestSites(_ context.Context, u string, text *string) (crawl.SiteReport, error) {
+	if text != nil {
+		c := config.Default()
+		s := c.Settings("1")
+		return config.SiteByText(&s, *text, u)
+	}
+	return crawl.SiteReport{URL: u, Rules: []crawl.SiteRule{{Line: 1, Match: []string{f.text}}}, Values: []crawl.SiteValue{
+		{Field: "delay", Value: "5s", Line: ptr(2)}, {Field: "headers." + f.text, Value: f.text, Line: ptr(3)}, {Field: "retries", Value: "3"}}}, nil
 }
 
 func (f *fakeNode) AddSeeds(_ context.Context, seeds []crawl.Seed) (crawl.SeedReport, error) {
@@ -222,6 +253,10 @@ func TestPagesHaveTheirFacts(t *testing.T) {
 		"/pages":                    {`href="/urls?url=some%20words"`, ">404<", "skipped", "/pages?after=some&#43;words", ">More<", "7 looked at", "Partition 3 is missing: some words"},
 		"/pages?state=done&after=x": {`href="/pages?state=done"`, "First page", "<option selected>done</option>"},
 		"/settings":                 {`<option selected>host</option>`, "some words\n*.html</textarea>", `name="max_pages" value="500"`, `name="recrawl_interval" value="7d"`, "<option selected>adaptive</option>", `name="recrawl_share" value="0.5"`, ">max-pages<", `<input type="hidden" name="version" value="v7">`},
+		"/sites":                    {"1 rule<", "<bdi>host:a.test</bdi>", "X-A: some words", "/sites?rule=0#rule", "Add a rule", "some words&#34;}\n</textarea>", `<option value="" selected>`},
+		"/sites?rule=0":             {"Change the rule of line 1", "host:a.test</textarea>", "X-A: some words</textarea>", `name="number" value="0"`, "Remove the rule"},
+		"/sites?contains=b.test":    {"No rule has that"},
+		"/sites?url=http://a.test/": {"line 1: <code>some words</code>", ">5s<", ">headers.some words<", "<th scope=\"row\">retries</th>"},
 		"/start":                    {`action="/control/start"`, `name="max_duration"`, "A crawl is running"},
 	} {
 		w := get(h, target)
@@ -253,7 +288,7 @@ var inline = regexp.MustCompile(`(?i)<script>|<script [^>]*>[^<]|<style|\sstyle=
 func TestNothingOfStrangersRuns(t *testing.T) {
 	t.Parallel()
 	h := serve(&fakeNode{text: evil}, nil)
-	for _, target := range []string{"/", "/nodes", "/ring", "/hosts", "/hosts/" + url.PathEscape(evil), "/urls?url=" + url.QueryEscape(evil), "/urls?url=javascript:alert(4)", "/events", "/events?text=" + url.QueryEscape(evil), "/pages", "/pages?contains=" + url.QueryEscape(evil), "/settings", "/start", "/freshness"} {
+	for _, target := range []string{"/", "/nodes", "/ring", "/hosts", "/hosts/" + url.PathEscape(evil), "/urls?url=" + url.QueryEscape(evil), "/urls?url=javascript:alert(4)", "/events", "/events?text=" + url.QueryEscape(evil), "/pages", "/pages?contains=" + url.QueryEscape(evil), "/settings", "/start", "/freshness", "/sites", "/sites?rule=0&url=" + url.QueryEscape(evil), "/sites?contains=" + url.QueryEscape(evil)} {
 		w := get(h, target)
 		body := strings.ReplaceAll(w.Body.String(), "<bdi>javascript:alert(", "") // as text it may be shown
 		body = strings.ReplaceAll(body, `value="javascript:alert(`, "")

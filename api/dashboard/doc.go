@@ -15,11 +15,14 @@
 //	GET  /search          pages by their text, with their archived copies
 //	GET  /freshness       visits of known pages: due, late, what they found, over time
 //	GET  /settings        the settings of the crawl
+//	GET  /sites           the rules for sites: contains=, rule=NUMBER in the form, url= to test
 //	GET  /static/...      style, scripts, icon
 //	POST /control/crawl   action=pause|resume|stop
 //	POST /control/seeds   urls, one a line; again=on
 //	POST /control/start   settings and seeds: changes the settings, then adds the seeds
 //	POST /control/settings  the settings that differ from the current ones
+//	POST /control/sites   action=text|rule|remove: the whole text, or one rule
+//	POST /control/sites/test  what a text that is not set makes of a URL
 //	POST /control/nodes   node=ID, order=drain|forget
 //	POST /control/theme   theme=light|dark|system, kept in a cookie
 //

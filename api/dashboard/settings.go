@@ -57,6 +57,8 @@ var settingPlans = []settingPlan{
 	{"Scope", "focus_min",
 		"Pages that fit the topic less than this pass no links on. 0 to 1; 0: all do."},
 	{"Scope", "index", "Index pages for search: on, those that are fetched from then on."},
+	{"Scope", "documents",
+		"Read the text and links of PDF, office files, books and plain text: on or off."},
 	{"Rendering", "render",
 		"Show pages to a browser first: all, or auto, those that seem to need it."},
 	{"Rendering", "render_match",
@@ -111,6 +113,8 @@ var settingPlans = []settingPlan{
 	{"Politeness", "robots_agent",
 		"The name that robots.txt, X-Robots-Tag and meta robots have for it. Empty: the first " +
 			"word of user_agent."},
+	{"Network", "proxy",
+		"Proxies, one per line, used in turn, such as socks5://127.0.0.1:1080. Empty: none."},
 	{"Network", "tls_verify", "record: continue with a bad certificate and record it."},
 	{"Network", "allow_net",
 		"Private networks that may be crawled, such as 10.0.0.0/8, one per line."},
@@ -125,7 +129,7 @@ func settingsOf(report crawl.SettingsReport) []settingGroup {
 	all := map[string]*setting{}
 	for _, r := range config.ReportedSettings() {
 		i := slices.IndexFunc(report, func(v crawl.SettingValue) bool { return v.Name == r.Name })
-		if i < 0 || !r.Changeable {
+		if i < 0 || !r.Changeable || r.Name == "sites" { // rules for sites have a page of their own
 			continue
 		}
 		all[r.Name] = newSetting(r, report[i].Value)

@@ -247,4 +247,4 @@ var sortOrders = []sortOrder{
 // entry is an entry of the navigation.
 type entry struct{ Path, Title string }
 
-var navigation = []entry{{"/", "Overview"}, {"/search", "Search"}, {"/pages", "URLs"}, {"/nodes", "Nodes"}, {"/ring", "Ring"}, {"/hosts", "Hosts"}, {"/freshness", "Freshness"}, {"/urls", "URL analyser"}, {"/events", "Events"}, {"/settings", "Settings"}}
+var navigation = []entry{{"/", "Overview"}, {"/search", "Search"}, {"/pages", "URLs"}, {"/nodes", "Nodes"}, {"/ring", "Ring"}, {"/hosts", "Hosts"}, {"/freshness", "Freshness"}, {"/urls", "URL analyser"}, {"/events", "Events"}, {"/settings", "Settings"}, {"/sites", "Site rules"}}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"crawlnode/api/analysis"
 	"crawlnode/crawl"
+	"crawlnode/web/metadata"
 )
 
 // WriteScope renders the scope's verdict on a URL for people.
@@ -41,11 +43,27 @@ func WriteURL(w io.Writer, r *crawl.URLReport) error {
 	default:
 		row(&b, "record", "none")
 	}
+	if r.Metadata != nil {
+		writeMetadata(&b, r.Metadata)
+	}
 	for _, l := range analysis.Lines(r) {
 		row(&b, l.Label, "%s", l.Text)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// writeMetadata writes what a page says of itself.
+func writeMetadata(b *bytes.Buffer, m *metadata.Record) {
+	for _, f := range []struct{ label, text string }{
+		{"title", m.Title}, {"author", strings.Join(m.Author, "; ")},
+		{"published", m.PublishedAt}, {"modified", m.ModifiedAt}, {"type", m.Type},
+		{"site", m.Site}, {"licence", m.Licence}, {"language", m.Language},
+	} {
+		if f.text != "" {
+			row(b, f.label, "%s", Escape(Cut(f.text)))
+		}
+	}
 }
 
 func canonicalText(r *crawl.URLReport) string {

@@ -7,7 +7,7 @@ import (
 )
 
 // writeOutputs writes a line for each output besides the archives that is in use: the index, the
-// browsers, the object store and the sinks.
+// browsers, the object store, the sinks and the webhooks.
 func writeOutputs(b *bytes.Buffer, s *crawl.Status) {
 	if x := s.Index; x.Documents > 0 || x.Waiting > 0 {
 		row(b, "index", "%s documents, %s; %s changes wait, %s behind; %s queries, half within %s, 99%% within %s", Count(x.Documents), Bytes(x.Bytes),
@@ -32,5 +32,14 @@ func writeOutputs(b *bytes.Buffer, s *crawl.Status) {
 			failing = "; now: " + *k.Error
 		}
 		row(b, "sink", "%s: %s events, %s behind, %s refused batches%s", k.Sink, Count(k.EventsTotal), seconds(&k.BehindSeconds), Count(k.ErrorsTotal), failing)
+	}
+	for i := range s.Output.Webhooks {
+		k := &s.Output.Webhooks[i]
+		failing := ""
+		if k.Error != nil {
+			failing = "; now: " + *k.Error
+		}
+		row(b, "webhook", "%s: %s events taken, %s wait, %s behind, %s lost, %s failed attempts%s", k.Webhook, Count(k.EventsTotal), Count(k.Queued),
+			seconds(&k.BehindSeconds), Count(k.LostTotal), Count(k.ErrorsTotal), failing)
 	}
 }

@@ -299,8 +299,8 @@ func writeWork(b *bytes.Buffer, s *crawl.Status) {
 	r, l := s.Fetch.Responses, s.Fetch.LatencySeconds
 	row(b, "answers", "%s 2xx, %s 3xx, %s 4xx, %s 5xx; half within %s, 99%% within %s", Count(r.C2xx), Count(r.C3xx), Count(r.C4xx), Count(r.C5xx), millis(l.P50), millis(l.P99))
 	e := s.Fetch.ErrorsByCategory
-	row(b, "errors", "%s; dns %d, connect %d, tls %d, timeout %d, protocol %d, truncated %d, blocked address %d, other %d",
-		Count(s.Fetch.ErrorsTotal), e.DNS, e.Connect, e.TLS, e.Timeout, e.Protocol, e.Truncated, e.BlockedAddress, e.Other)
+	row(b, "errors", "%s; dns %d, connect %d, tls %d, timeout %d, protocol %d, truncated %d, blocked address %d, other %d, proxy %d",
+		Count(s.Fetch.ErrorsTotal), e.DNS, e.Connect, e.TLS, e.Timeout, e.Protocol, e.Truncated, e.BlockedAddress, e.Other, e.Proxy)
 	k := s.Fetch.SkippedByReason
 	row(b, "skipped", "out of scope %d, robots %d, depth %d, trap %d, too long %d, host budget %d, scheme %d, invalid %d, nofollow %d, focus %d",
 		k.OutOfScope, k.Robots, k.Depth, k.Trap, k.TooLong, k.HostBudget, k.Scheme, k.Invalid, k.NoFollow, k.Focus)

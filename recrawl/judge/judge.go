@@ -28,6 +28,9 @@ type Terms struct {
 	Pools [visits.NumKinds]estimate.Pool
 	// Delay is the shortest time between two requests to a host.
 	Delay time.Duration
+	// Of returns what stands in place of Rules for a page, and in place of Delay for its host, by
+	// the rules for sites. The mode is the same. Nil: there are none.
+	Of func(*crawl.Item) (visits.Rules, time.Duration)
 	// Weighted: pages weigh what frontier.Page.Weight says, or what they weighed before. Else all weigh 1.
 	Weighted bool
 }
@@ -81,6 +84,7 @@ type matter struct {
 	*frontier.Page
 	terms *Terms
 	rules visits.Rules
+	delay time.Duration
 	site  visits.Site
 	// old is the page's record; had is false when there is none that can be read.
 	old visits.Record
@@ -90,7 +94,10 @@ type matter struct {
 // open reads what the store has, and takes the page out of its site's sums.
 func (j *Judge) open(k *frontier.Page) matter {
 	m := matter{Page: k, terms: j.terms()}
-	m.rules = m.terms.Rules
+	m.rules, m.delay = m.terms.Rules, m.terms.Delay
+	if m.terms.Of != nil {
+		m.rules, m.delay = m.terms.Of(&k.Record.Item)
+	}
 	if k.Record.Visits != "" {
 		if old, err := visits.DecodeAll([]byte(k.Record.Visits)); err == nil {
 			m.old, m.had = old, true
@@ -128,7 +135,7 @@ func (m *matter) priceSite() {
 // long (scheduler, gap).
 func (m *matter) turn() time.Duration {
 	took := max(m.Host.Latency, 0)
-	return took + max(m.terms.Delay, m.Host.CrawlDelay, 2*took)
+	return took + max(m.delay, m.Host.CrawlDelay, 2*took)
 }
 
 // Visited judges the end of a visit.

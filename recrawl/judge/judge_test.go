@@ -1029,3 +1029,55 @@ func TestWeights(t *testing.T) {
 		t.Errorf("without weights it weighs %v", alike.Weight)
 	}
 }
+
+// TestRulesOfAPage checks that each page is planned by the rules for its URL: at its first visit,
+// at later ones, and when it is planned without a visit.
+func TestRulesOfAPage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		terms := week()
+		terms.Rules.Mode = recrawl.Fixed
+		interval := 2 * day
+		terms.Of = func(it *crawl.Item) (recrawl.Rules, time.Duration) {
+			r := terms.Rules
+			if it.URL == url(1) {
+				r.Interval = interval
+			} else if it.URL != url(2) {
+				t.Errorf("the rules of %q are asked for", it.URL)
+			}
+			return r, terms.Delay
+		}
+		c := start(t, terms)
+		for n, want := range map[int]time.Duration{1: 2 * day, 2: 7 * day} {
+			c.add(n, false)
+			c.visit(content(byte(n)))
+			if _, r := c.record(n); r.Interval != want {
+				t.Errorf("page %d has the interval %v, want %v", n, r.Interval, want)
+			}
+		}
+		c.move()
+		c.visit(content(1))
+		if _, r := c.record(1); r.Interval != 2*day || len(r.Past) != 2 {
+			t.Errorf("after its second visit: %+v", r)
+		}
+		interval = 3 * day
+		ds, err := c.front.Due(0, time.Now().Add(100*day), 10)
+		c.must(err)
+		_, err = c.front.Replan(c.t.Context(), ds)
+		c.must(err)
+		for n, want := range map[int]time.Duration{1: 3 * day, 2: 7 * day} {
+			if _, r := c.record(n); r.Interval != want {
+				t.Errorf("planned anew, page %d has the interval %v, want %v", n, r.Interval, want)
+			}
+		}
+	})
+}
+
+// TestDelayOfAHost checks that a site's price follows the delay that rules give its host.
+func TestDelayOfAHost(t *testing.T) {
+	t.Parallel()
+	m := matter{Page: &frontier.Page{}, terms: week(), delay: 30 * time.Second}
+	if m.turn() != 30*time.Second {
+		t.Errorf("a visit keeps the host for %v", m.turn())
+	}
+}

@@ -92,6 +92,20 @@ func (r *Rules) Judge(at netip.AddrPort, snap *membership.Snapshot, seedPort fun
 		fetcher.ErrPort, at.Port(), all)
 }
 
+// JudgeProxy says why a proxy at an address must not be asked; nil: it may be. An owner may run one on
+// this machine or in a private network, so only --deny-net counts, and the metadata services of clouds.
+func (r *Rules) JudgeProxy(at netip.AddrPort) error {
+	addr := at.Addr().Unmap().WithZone("")
+	switch {
+	case r.denied(addr):
+		return fmt.Errorf("%s is in --deny-net of this node", addr)
+	case isSensitive(addr) && !r.opensSensitive(addr):
+		return fmt.Errorf("%s is link-local or a cloud's metadata service: to ask a proxy there %s",
+			addr, add(sensitiveOf(addr)))
+	}
+	return nil
+}
+
 // add is what opens a network. Only a flag of this very node does; what the cluster has agreed on
 // does not.
 func add(network netip.Prefix) string {

@@ -160,3 +160,18 @@ func TestDeniedAddressesAreLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// TestJudgeProxy: a proxy may be private, and never in --deny-net or a cloud's metadata service.
+func TestJudgeProxy(t *testing.T) {
+	t.Parallel()
+	r := New(Options{Deny: []netip.Prefix{netip.MustParsePrefix("127.0.0.5/32"), netip.MustParsePrefix("10.1.0.0/16")}})
+	for addr, may := range map[string]bool{
+		"127.0.0.1:3128": true, "10.0.0.1:3128": true, "192.0.2.1:80": true, "[::1]:1080": true,
+		"127.0.0.5:6379": false, "[::ffff:127.0.0.5]:6379": false, "10.1.2.3:80": false,
+		"169.254.169.254:80": false, "[fd00:ec2::254]:80": false,
+	} {
+		if err := r.JudgeProxy(netip.MustParseAddrPort(addr)); (err == nil) != may {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+}

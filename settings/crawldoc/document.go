@@ -96,8 +96,16 @@ func (d *Document) With(s crawl.Settings, by crawl.NodeID, now time.Time) *Docum
 	return &c
 }
 
-// sameScope reports whether both settings admit the same URLs.
+// sameScope reports whether both settings admit the same URLs. Other rules for sites may not, when
+// either has a field of the scope.
 func sameScope(a, b *crawl.Settings) bool {
+	if a.Sites != b.Sites {
+		for _, s := range []*crawl.Settings{a, b} {
+			if table, err := CompileSites(s); err != nil || table.Scopes() {
+				return false
+			}
+		}
+	}
 	return a.Scope == b.Scope && a.MaxDepth == b.MaxDepth && slices.Equal(a.Include, b.Include) && slices.Equal(a.Exclude, b.Exclude)
 }
 

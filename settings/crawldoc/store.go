@@ -6,19 +6,23 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/focus"
 	"crawlnode/local/datadir"
 	"crawlnode/local/files"
 	"crawlnode/pipeline"
 	"crawlnode/settings/scopeset"
+	"crawlnode/settings/sites"
 	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
+	"crawlnode/web/urlnorm"
 )
 
 // Rulebook is an immutable snapshot of a document with its compiled rules.
@@ -145,7 +149,11 @@ func (s *Store) Close() error { return s.Scope.Close() }
 
 func (s *Store) compile(d *Document) (*Rulebook, error) {
 	c := d.Settings
-	rules, err := CompileScope(&c)
+	table, err := s.compileSites(&c)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := compileScope(&c, table)
 	if err != nil {
 		return nil, err
 	}
@@ -153,11 +161,11 @@ func (s *Store) compile(d *Document) (*Rulebook, error) {
 	if err != nil {
 		return nil, err
 	}
-	book := &Rulebook{Doc: d, Rules: rules, Pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.Seeds, Normalize: same, Rejudge: d.Rejudge, Entries: s.Scope.Digest}}
+	book := &Rulebook{Doc: d, Rules: rules, Pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.Seeds, Normalize: same, Rejudge: d.Rejudge, Entries: s.Scope.Digest, Sites: table}}
 	if book.Pipeline.Basis, err = basisOf(&c); err != nil {
 		return nil, err
 	}
-	if c.Renders() && len(c.RenderMatch) > 0 {
+	if (c.Renders() || table.Renders()) && len(c.RenderMatch) > 0 {
 		if book.Pipeline.RenderMatch, err = scope.Compile(scope.Options{Mode: scope.Any, Include: c.RenderMatch}); err != nil {
 			return nil, fmt.Errorf("the pages to render: %w", err)
 		}
@@ -187,9 +195,52 @@ func (s *Store) addFocus(book *Rulebook) error {
 	return nil
 }
 
+// compileSites reads the rules for sites. What the book before has of them is kept when it is the
+// same: many changes are of other things.
+func (s *Store) compileSites(c *crawl.Settings) (*sites.Table, error) {
+	if c.Sites == "" {
+		return nil, nil
+	}
+	before := s.book.Load()
+	switch {
+	case before == nil:
+	case reflect.DeepEqual(&before.Doc.Settings, c):
+		return before.Pipeline.Sites, nil
+	case before.Doc.Settings.Sites == c.Sites:
+		return sites.NewTable(before.Pipeline.Sites.File(), config.SiteOverlay(c)), nil
+	}
+	return CompileSites(c)
+}
+
+// CompileSites reads the rules for sites of the settings. Nil: there are none.
+func CompileSites(c *crawl.Settings) (*sites.Table, error) {
+	file, problems := config.ParseSites(c.Sites, c)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("the rules for sites: %w", problems[0])
+	}
+	return sites.NewTable(file, config.SiteOverlay(c)), nil
+}
+
 // CompileScope compiles the scope rules of the settings.
 func CompileScope(c *crawl.Settings) (*scope.Rules, error) {
-	rules, err := scope.Compile(scope.Options{Mode: c.Scope, Include: c.Include, Exclude: c.Exclude, MaxDepth: c.MaxDepth})
+	table, err := CompileSites(c)
+	if err != nil {
+		return nil, err
+	}
+	return compileScope(c, table)
+}
+
+func compileScope(c *crawl.Settings, table *sites.Table) (*scope.Rules, error) {
+	o := scope.Options{Mode: c.Scope, Include: c.Include, Exclude: c.Exclude, MaxDepth: c.MaxDepth}
+	if table.Scopes() {
+		o.Site = func(u urlnorm.URL) *scope.Rules {
+			if site := table.Of(u); site != nil {
+				return site.Scope
+			}
+			return nil
+		}
+	}
+	rules, err := scope.Compile(o)
 	if err != nil {
 		return nil, fmt.Errorf("the scope rules: %w", err)
 	}

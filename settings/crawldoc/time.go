@@ -1,6 +1,7 @@
 package crawldoc
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -26,7 +27,21 @@ type documentJSON struct {
 type plainDocument Document
 
 // MarshalJSON writes a document for another node.
-func (d *Document) MarshalJSON() ([]byte, error) { return json.Marshal(d.outside(time.Now())) }
+func (d *Document) MarshalJSON() ([]byte, error) { return plainJSON(d.outside(time.Now())) }
+
+// Message is the document as it is sent to another node: JSON in which no byte is longer than it
+// has to be, since rules for sites may be large.
+func (d *Document) Message() ([]byte, error) { return plainJSON(d) }
+
+// plainJSON is JSON without the escapes that protect HTML pages: a text full of them would be six
+// times as long.
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
 
 func (d *Document) outside(now time.Time) *documentJSON {
 	j := &documentJSON{plainDocument: plainDocument(*d)}

@@ -61,8 +61,8 @@ func (f *Flags) Warn(log *slog.Logger) {
 
 // idle are the flags of a browser that has nothing to do.
 func (f *Flags) idle() []string {
-	settings := f.Document.Current().Doc.Settings
-	if settings.Renders() {
+	book := f.Document.Current()
+	if book.Doc.Settings.Renders() || book.Pipeline.Sites.Renders() {
 		return nil
 	}
 	var idle []string

@@ -120,8 +120,8 @@ func mayWiden(asker crawl.Caller, before, after *crawl.Settings, allowed bool) e
 	if len(unsafe) == 0 || !asker.Remote || allowed {
 		return nil
 	}
-	return fmt.Errorf("%w: widening allow-net, ignoring robots.txt and another user agent are refused over the network: %s; "+
-		"ask a node that was started with --allow-remote-unsafe", crawl.ErrForbidden, strings.Join(unsafe, ", "))
+	return fmt.Errorf("%w: widening allow-net, ignoring robots.txt, another user agent, proxies and secrets for sites "+
+		"are refused over the network: %s; ask a node that was started with --allow-remote-unsafe", crawl.ErrForbidden, strings.Join(unsafe, ", "))
 }
 
 // Control pauses, resumes or stops the crawl: here, durably, and on every

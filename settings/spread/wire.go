@@ -1,7 +1,6 @@
 package spread
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"google.golang.org/grpc/codes"
@@ -68,7 +67,7 @@ func (s *Spreader) agrees(r *peer.RulesStamp) bool {
 }
 
 func encodeDocument(d *crawldoc.Document) []byte {
-	raw, err := json.Marshal(d)
+	raw, err := d.Message()
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}

@@ -169,6 +169,17 @@ func (n *Node) CrawlConfig(context.Context) (crawl.CrawlReport, error) {
 	return n.docs.Current().Doc.Report(), nil
 }
 
+// Sites returns the rules for sites.
+func (n *Node) Sites(context.Context) (string, error) {
+	text, _ := n.docs.Current().Sites()
+	return text, nil
+}
+
+// TestSites tells which rules for sites apply to a URL: crawldoc.Rulebook.TestSites.
+func (n *Node) TestSites(_ context.Context, url string, text *string) (crawl.SiteReport, error) {
+	return n.docs.Current().TestSites(url, text)
+}
+
 // holder names the node in whose directory a partition is read.
 func (n *Node) holder(p crawl.Partition) crawl.NodeRef {
 	at, ok := n.store.Folder(p)
@@ -227,6 +238,9 @@ type nobody struct{}
 func (nobody) Inspect(context.Context, crawl.Host) (s core.HostSnapshot, ok bool, err error) {
 	return s, false, nil
 }
+
+// Lacks: a node that does not run asks nobody.
+func (nobody) Lacks(crawl.Host) string { return "" }
 
 func (nobody) LastFailure(context.Context, crawl.Host) (*crawl.HostFailure, error) {
 	return nil, nil

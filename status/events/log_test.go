@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"crawlnode/crawl"
@@ -28,7 +29,7 @@ func told(events []crawl.Event) string {
 func TestEventLogRemembersTheNewest(t *testing.T) {
 	t.Parallel()
 	l := New()
-	l.Begin("n1", 3)
+	l.Begin("n1", "0123456789abcdef", 3)
 	first := uint64(3)<<32 + 1
 	if got := l.After(0, 10); len(got) != 0 {
 		t.Errorf("a fresh log holds %v", got)
@@ -62,7 +63,7 @@ func TestEventNews(t *testing.T) {
 	t.Parallel()
 	const writers, each = 4, 200
 	l := New()
-	l.Begin("n1", 1)
+	l.Begin("n1", "0123456789abcdef", 1)
 	var wg sync.WaitGroup
 	for range writers {
 		wg.Go(func() {
@@ -97,7 +98,7 @@ func TestEventNews(t *testing.T) {
 func TestSeedsInARowAreOneEvent(t *testing.T) {
 	t.Parallel()
 	l := New()
-	l.Begin("n1", 1)
+	l.Begin("n1", "0123456789abcdef", 1)
 	for i, at := range []int{0, 1, 2, 20} {
 		l.Seeds(noon.Add(time.Duration(at)*time.Second), crawl.SeedReport{Accepted: 10, Invalid: make([]crawl.SeedError, i)})
 	}
@@ -110,10 +111,37 @@ func TestSeedsInARowAreOneEvent(t *testing.T) {
 	}
 }
 
+// TestSeedsAreStoredOnce: who stores the events, with Pending, gets each seed in one of them.
+func TestSeedsAreStoredOnce(t *testing.T) {
+	t.Parallel()
+	l := New()
+	l.Begin("n1", "0123456789abcdef", 1)
+	l.Hold()
+	stored, last := 0, uint64(0)
+	for i := range 6 {
+		l.Seeds(noon.Add(time.Duration(i)*time.Second), crawl.SeedReport{Accepted: 1})
+		if i%2 == 0 {
+			continue // the next one joins it
+		}
+		events, _ := l.Pending(last, 10)
+		for _, e := range events {
+			stored, last = stored+e.Fields["accepted"].(int), e.ID
+		}
+		l.Release(last)
+	}
+	shown := 0
+	for _, e := range l.After(0, 10) {
+		shown += e.Fields["accepted"].(int)
+	}
+	if stored != 6 || shown != 6 {
+		t.Errorf("of 6 seeds the stored events have %d, those that are shown %d", stored, shown)
+	}
+}
+
 func TestDocumentEvents(t *testing.T) {
 	t.Parallel()
 	l := New()
-	l.Begin("n1", 1)
+	l.Begin("n1", "0123456789abcdef", 1)
 	d := &crawldoc.Document{State: crawl.CrawlIdle}
 	l.doc = d
 	step := func(joining bool, change func(*crawldoc.Document) *crawldoc.Document) string {
@@ -154,5 +182,61 @@ func TestDocumentEvents(t *testing.T) {
 	l.Document(noon, &crawldoc.Document{Version: 1, State: crawl.CrawlPaused}, "n2", false)
 	if e := l.After(0, 1)[0]; e.Code != crawl.EventStarted || e.Fields["by"] != "n2" {
 		t.Errorf("an older document was told of, or who made the newer one was not: %+v", e)
+	}
+}
+
+// TestHold: what was not released is not shown, but to who stores it, and not for ever.
+func TestHold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := New()
+		l.Begin("n1", "0123456789abcdef", 2)
+		l.Hold()
+		l.Add(crawl.Event{Code: "a"})
+		news := l.News()
+		l.Add(crawl.Event{Code: "b"})
+		<-news
+		if shown := told(append(l.After(0, 10), l.After(1, 10)...)); shown != "" {
+			t.Errorf("shown before it was released: %s", shown)
+		}
+		pending, missed := l.Pending(0, 1)
+		if told(pending) != "a" || missed != 0 || pending[0].UID != "0123456789abcdef-8589934593" {
+			t.Fatalf("%d missed, pending %+v", missed, pending)
+		}
+		news = l.News()
+		l.Release(pending[0].ID)
+		<-news
+		if shown := told(l.After(0, 10)) + "," + told(l.After(1, 10)); shown != "a,a" {
+			t.Errorf("shown after a was released: %s", shown)
+		}
+		if pending, _ = l.Pending(pending[0].ID, 10); told(pending) != "b" {
+			t.Errorf("pending after a: %+v", pending)
+		}
+		time.Sleep(holdPatience + time.Millisecond)
+		if shown := told(l.After(0, 10)); shown != "a b" {
+			t.Errorf("shown after %v: %s", holdPatience, shown)
+		}
+		l.Release(pending[0].ID)
+		l.Add(crawl.Event{Code: "c"})
+		if shown := told(l.After(0, 10)); shown != "a b" {
+			t.Errorf("shown with c: %s", shown)
+		}
+	})
+}
+
+// TestMissed: who comes too late learns how many events it has missed.
+func TestMissed(t *testing.T) {
+	t.Parallel()
+	l := New()
+	l.Begin("n1", "0123456789abcdef", 1)
+	l.Hold()
+	l.Add(crawl.Event{})
+	first, _ := l.Pending(0, 1)
+	for range Kept + 6 {
+		l.Add(crawl.Event{})
+	}
+	pending, missed := l.Pending(first[0].ID, 3)
+	if missed != 6 || len(pending) != 3 || pending[0].ID != first[0].ID+7 {
+		t.Errorf("%d missed, %d from %d after %d", missed, len(pending), pending[0].ID, first[0].ID)
 	}
 }

@@ -50,9 +50,18 @@ func (i *Inspector) hostAnswer(ctx context.Context, p crawl.Partition, host craw
 	if ok {
 		inMemory = &s
 	}
-	r := hostReport(host, &info, inMemory, i.o.Documents.Current().Doc.Settings.Agent(), time.Now())
+	book := i.o.Documents.Current()
+	settings := &book.Doc.Settings
+	if site := book.Pipeline.Sites.OfHost(string(host)); site != nil {
+		settings = site.Settings
+	}
+	r := hostReport(host, &info, inMemory, settings.Agent(), time.Now())
 	if r.Politeness.LastFailure, err = i.o.Dispatcher.LastFailure(ctx, host); err != nil {
 		return answer{}, fmt.Errorf("looking at host %s: %w", host, err)
+	}
+	if what := i.o.Dispatcher.Lacks(host); what != "" {
+		why := fmt.Sprintf("a rule for sites needs %s, which this node lacks", what)
+		r.Politeness.BackoffReason, r.Summary = &why, why+"; see crawlnode health"
 	}
 	r.Partition, r.SuspiciousBudget = p, i.o.Store.SuspiciousPerHost()
 	return answer{Host: r}, nil

@@ -67,6 +67,8 @@ type Dispatcher interface {
 	Inspect(ctx context.Context, host crawl.Host) (s core.HostSnapshot, ok bool, err error)
 	// LastFailure is why a host was last unreachable; nil: it was reached, or it is not in memory.
 	LastFailure(ctx context.Context, host crawl.Host) (*crawl.HostFailure, error)
+	// Lacks is what this node lacks to ask a host as the rules for sites say; "": nothing.
+	Lacks(host crawl.Host) string
 	// Top returns the first n hosts in an order, and counts all.
 	Top(ctx context.Context, sort string, n int) (top []core.TopHost, inMemory int, err error)
 }

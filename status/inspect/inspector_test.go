@@ -36,6 +36,7 @@ type fakeNode struct {
 	members map[string]*fakeNode // all; one that is nil is silent
 	tops    int                  // how often the dispatcher was asked for its first hosts
 	urls    listed
+	lacks   string
 	moves   int // for so many questions its partitions are on the way
 }
 
@@ -93,6 +94,8 @@ func (n *fakeNode) Totals() crawl.Counters { return crawl.Counters{Hosts: 3} }
 func (n *fakeNode) Inspect(context.Context, crawl.Host) (core.HostSnapshot, bool, error) {
 	return core.HostSnapshot{Status: core.Ready}, true, nil
 }
+
+func (n *fakeNode) Lacks(crawl.Host) string { return n.lacks }
 
 func (n *fakeNode) LastFailure(context.Context, crawl.Host) (*crawl.HostFailure, error) {
 	return &crawl.HostFailure{Category: "connect", Reason: "refused"}, nil
@@ -234,6 +237,11 @@ func TestHostOfAnyHolder(t *testing.T) {
 		if err != nil || r.Holder.Name != "node b" || r.Queued != 5 || r.State != crawl.HostReady || r.SuspiciousBudget != 100 || r.Politeness.LastFailure == nil {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
+	}
+	nodes["b"].lacks = "secret:key"
+	if r, err := nodes["a"].Inspector.Host(t.Context(), "x.test"); err != nil || r.Politeness.BackoffReason == nil ||
+		!strings.Contains(*r.Politeness.BackoffReason, "secret:key") || !strings.Contains(r.Summary, "secret:key") {
+		t.Errorf("a host whose node lacks a secret: %+v, %v", r, err)
 	}
 	other := crawl.Host("x.test") // not known, in the same partition
 	for i := 0; other == "x.test" || ring.PartitionOf(other, partitions) != ring.PartitionOf("x.test", partitions); i++ {

@@ -102,7 +102,12 @@ func (i *Inspector) urlAnswer(p crawl.Partition, canonical string, info frontier
 	if err != nil {
 		return answer{}, err
 	}
-	r := robotsReport(u, info.Robots, &i.o.Documents.Current().Doc.Settings)
+	book := i.o.Documents.Current()
+	settings := &book.Doc.Settings
+	if site := book.Pipeline.Sites.Of(u); site != nil {
+		settings = site.Settings
+	}
+	r := robotsReport(u, info.Robots, settings)
 	a := answer{Robots: &r, Spent: i.spent(info.State.Suspicious)}
 	if ok {
 		if err := i.o.Store.Refer(p, &rec); err != nil {

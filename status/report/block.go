@@ -46,7 +46,7 @@ func (r *Reporter) Block() *crawl.NodeBlock {
 	b.Output.WARCBytesPerSecond, b.Output.RecordsPerSecond = r.meter.Archive()
 	b.Output.DerivedFiles, b.Output.DerivedBytesTotal = r.Outputs.DerivedFiles()
 	b.Output.Upload = r.Outputs.Uploads(now)
-	b.Output.Sinks = r.Sinks.State(now)
+	b.Output.Sinks, b.Output.Webhooks = r.Sinks.State(now), r.Webhooks.State(now)
 	b.Waiting, b.Revisits = r.Finisher.Waiting(), r.revisits(now, &b.Counters)
 	b.Index, b.Render, b.Bot = r.Index(), r.Render(), r.Bot()
 	b.Workers = r.workers()

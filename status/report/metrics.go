@@ -77,6 +77,7 @@ func (r *Reporter) Metrics() metrics.Sample {
 	r.sampleCluster(&s)
 	r.sampleRevisits(&s, &held)
 	r.sampleIndex(&s)
+	s.Webhooks = webhookFigures(r.Webhooks.State(time.Now()))
 	if r.Outputs.Uploading() {
 		u := r.Outputs.Uploads(time.Now())
 		s.Upload = metrics.Upload{Queued: &u.QueuedFiles, Bytes: &u.BytesTotal, Behind: &u.BehindSeconds, Failed: u.FailedTotal}
@@ -125,4 +126,19 @@ func latencyBounds() []float64 {
 		bounds[i] = (time.Duration(ms) * time.Millisecond).Seconds()
 	}
 	return bounds
+}
+
+// webhookFigures are those of all receivers together.
+func webhookFigures(states []crawl.WebhookStatus) (w metrics.Webhooks) {
+	if len(states) == 0 {
+		return w
+	}
+	w.Queued, w.Behind = new(int64), new(float64)
+	for i := range states {
+		s := &states[i]
+		*w.Queued += s.Queued
+		*w.Behind = max(*w.Behind, s.BehindSeconds)
+		w.Taken, w.Lost, w.Failed = w.Taken+s.EventsTotal, w.Lost+s.LostTotal, w.Failed+s.ErrorsTotal
+	}
+	return w
 }

@@ -48,6 +48,7 @@ func (r *Reporter) HealthReasons() []crawl.HealthReason {
 	rs = append(rs, r.overdueReasons(time.Now())...)
 	rs = append(rs, r.keeperReasons(time.Now())...)
 	rs = append(rs, r.sinkReasons(time.Now())...)
+	rs = append(rs, webhookReasons(r.Name, r.Webhooks, time.Now())...)
 	if f, failing := r.Outputs.UploadFailing(); failing {
 		rs = append(rs, uploadReason(r.Name, f, r.Outputs.Uploads(time.Now()).QueuedFiles, time.Now())...)
 	}
@@ -59,6 +60,7 @@ func (r *Reporter) HealthReasons() []crawl.HealthReason {
 	if since, why := r.BotDiffers(); why != "" {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonBotKey, Since: since.UTC(), Message: why})
 	}
+	rs = append(rs, r.siteReasons(time.Now())...)
 	if f, refusing := r.Refusing(time.Now()); refusing {
 		rs = append(rs, refusalReason(r.Name, f))
 	}
@@ -285,6 +287,34 @@ func (r *Reporter) sinkReasons(now time.Time) (rs []crawl.HealthReason) {
 		}
 	}
 	return rs
+}
+
+// webhookLoss is how long a loss of events stays in the health.
+const webhookLoss = time.Hour
+
+// webhookReasons say that events are not taken, cannot be stored, or were lost.
+func webhookReasons(name string, w webhookStates, now time.Time) (rs []crawl.HealthReason) {
+	add := func(code string, since time.Time, format string, args ...any) {
+		rs = append(rs, crawl.HealthReason{Code: code, Since: since.UTC(), Message: name + fmt.Sprintf(format, args...)})
+	}
+	if since, why := w.Trouble(); why != nil && now.Sub(since) > sinkPatience {
+		add(crawl.ReasonWebhookFails, since, " cannot store events for its webhooks, and goes on trying: %s; they wait in memory", *why)
+	}
+	for _, s := range w.State(now) {
+		if s.FailsSince != nil && now.Sub(*s.FailsSince) > sinkPatience {
+			add(crawl.ReasonWebhookFails, *s.FailsSince, " cannot send events to %s, and goes on trying: %s; %d wait on its disk", s.Webhook, *s.Error, s.Queued)
+		}
+		if s.LostAt != nil && now.Sub(*s.LostAt) < webhookLoss {
+			add(crawl.ReasonWebhookFull, *s.LostAt, " could not keep all events for %s: %d were lost so far, the oldest; %d wait on its disk", s.Webhook, s.LostTotal, s.Queued)
+		}
+	}
+	return rs
+}
+
+// webhookStates is what webhooks.Set tells.
+type webhookStates interface {
+	State(now time.Time) []crawl.WebhookStatus
+	Trouble() (since time.Time, why *string)
 }
 
 // uploadReason says that the object store does not take a file. A restart of the store is no news.

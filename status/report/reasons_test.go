@@ -119,3 +119,48 @@ func TestUploadReason(t *testing.T) {
 		t.Errorf("%+v, want %q", rs, want)
 	}
 }
+
+// toldHooks are webhooks as a test says.
+type toldHooks struct {
+	states []crawl.WebhookStatus
+	since  time.Time
+	why    *string
+}
+
+func (h toldHooks) State(time.Time) []crawl.WebhookStatus { return h.states }
+func (h toldHooks) Trouble() (time.Time, *string)         { return h.since, h.why }
+
+func TestWebhookReasons(t *testing.T) {
+	t.Parallel()
+	refused, full := "connection refused", "no space left on device"
+	long, short, hour := noon.Add(-61*time.Second), noon.Add(-59*time.Second), noon.Add(-time.Hour)
+	fails := crawl.WebhookStatus{Webhook: "http://a.test/", Queued: 7, Error: &refused}
+	lost := crawl.WebhookStatus{Webhook: "http://a.test/", LostTotal: 3}
+	with := func(s crawl.WebhookStatus, since, at *time.Time) []crawl.WebhookStatus {
+		s.FailsSince, s.LostAt = since, at
+		return []crawl.WebhookStatus{{Webhook: "http://b.test/"}, s}
+	}
+	for i, c := range []struct {
+		hooks toldHooks
+		want  string
+	}{
+		{toldHooks{}, ""},
+		{toldHooks{states: with(fails, &short, nil)}, ""},
+		{toldHooks{states: with(fails, &long, nil)}, "webhook_fails: n1 cannot send events to http://a.test/, and goes on trying: connection refused; 7 wait on its disk"},
+		{toldHooks{states: with(lost, nil, &long)}, "webhook_full: n1 could not keep all events for http://a.test/: 3 were lost so far, the oldest; 0 wait on its disk"},
+		{toldHooks{states: with(lost, nil, &hour)}, ""},
+		{toldHooks{since: short, why: &full}, ""},
+		{toldHooks{since: long, why: &full}, "webhook_fails: n1 cannot store events for its webhooks, and goes on trying: no space left on device; they wait in memory"},
+	} {
+		var got []string
+		for _, r := range webhookReasons("n1", c.hooks, noon) {
+			got = append(got, r.Code+": "+r.Message)
+			if !r.Since.Equal(long) {
+				t.Errorf("case %d: since %v", i, r.Since)
+			}
+		}
+		if strings.Join(got, "\n") != c.want {
+			t.Errorf("case %d: %q, want %q", i, got, c.want)
+		}
+	}
+}

@@ -17,7 +17,13 @@ func (r *Reporter) renderReasons() []crawl.HealthReason {
 	case b == nil:
 		return nil
 	case b.Browser == "":
-		return []crawl.HealthReason{{Code: crawl.ReasonNoBrowser, Since: r.Started.UTC(), Message: r.Name + " has no browser and takes pages as they were fetched, although the crawl shows pages to one: install chromium-headless-shell or chromium, or name one with --browser, and restart it; or crawlnode crawl-config set render=off"}}
+		otherwise := "crawlnode crawl-config set render=off"
+		if !r.Documents.Current().Doc.Settings.Renders() {
+			otherwise = "take render out of the rules for sites"
+		}
+		return []crawl.HealthReason{{Code: crawl.ReasonNoBrowser, Since: r.Started.UTC(),
+			Message: r.Name + " has no browser and takes pages as they were fetched, although the crawl shows pages to one: " +
+				"install chromium-headless-shell or chromium, or name one with --browser, and restart it; or " + otherwise}}
 	case b.Broken != "":
 		return []crawl.HealthReason{{Code: crawl.ReasonNoBrowser, Since: r.Started.UTC(), Message: r.Name + "'s browser does not start, so it takes pages as they were fetched, although the crawl shows pages to one (" + b.Broken + "): see whether the browser starts for this user, install chromium-headless-shell or chromium, or name another with --browser"}}
 	case os.Geteuid() == 0:

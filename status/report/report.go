@@ -16,6 +16,7 @@ import (
 	"crawlnode/membership/heartbeat"
 	"crawlnode/output"
 	"crawlnode/output/sink"
+	"crawlnode/output/webhooks"
 	"crawlnode/peer"
 	"crawlnode/recrawl"
 	"crawlnode/scheduler"
@@ -101,13 +102,16 @@ type Options struct {
 	// them, "" is that it does.
 	Bot        func() *crawl.BotBlock
 	BotDiffers func() (since time.Time, why string)
-	Peers      *heartbeat.Table
-	Space      *disk.Space
-	Stalls     *disk.Stalls
-	Sinks      *sink.Set
-	Timings    Timings
-	Breadth    *breadth.Breadth               // of the fetchers
-	Traffic    func() map[string]peer.Traffic // with other nodes, by method
+	// SiteTrouble is what keeps the node from doing what the rules for sites say.
+	SiteTrouble func() crawl.SiteTrouble
+	Peers       *heartbeat.Table
+	Space       *disk.Space
+	Stalls      *disk.Stalls
+	Sinks       *sink.Set
+	Webhooks    *webhooks.Set
+	Timings     Timings
+	Breadth     *breadth.Breadth               // of the fetchers
+	Traffic     func() map[string]peer.Traffic // with other nodes, by method
 	// Processors is the processors' time used so far, as resources.ProcessorTime returns it.
 	Processors func() (own, busy, all int64)
 }
@@ -117,6 +121,7 @@ type Reporter struct {
 	Options
 	meter   status.Meter
 	onsets  status.Onsets
+	sites   siteOnsets
 	fetched fetchCounters
 }
 

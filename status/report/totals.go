@@ -39,7 +39,11 @@ func (f *fetchCounters) observe(o *crawl.Outcome) {
 		if !o.IsSitemap {
 			c.Pages++
 		}
-	case crawl.RateLimited, crawl.Aborted, crawl.RobotsPending, crawl.Lost:
+	case crawl.Aborted:
+		if o.Category == crawl.ErrProxy {
+			c.Errors[o.Category]++
+		}
+	case crawl.RateLimited, crawl.RobotsPending, crawl.Lost:
 	}
 	if o.Status >= 200 && o.Status < 600 && o.Kind != crawl.RobotsFetched && o.Kind != crawl.RobotsPending {
 		c.Responses[o.Status/100-2]++

@@ -1,6 +1,7 @@
 package cookies
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -24,8 +25,9 @@ const (
 type cookie struct {
 	name, value string // as sent; the name may be empty
 	path        string // begins with a slash, or "": the default path
-	domain      string // lower-case, without a dot before it; "": none. It is not kept
+	domain      string // lower-case, without a dot before it; "": the cookie is the host's alone
 	secure      bool
+	crossSite   bool      // SameSite=None
 	expires     time.Time // zero: with the jar
 }
 
@@ -34,13 +36,47 @@ func (c cookie) lives(now time.Time) bool { return c.expires.IsZero() || c.expir
 // line is the cookie as a jar has it; parse reads it back.
 func (c cookie) line() string {
 	line := c.name + "=" + c.value + "; Path=" + c.path
+	if c.domain != "" { // it is no other cookie's sibling because of it, but another cookie (section 5.7)
+		line += "; Domain=" + c.domain
+	}
 	if !c.expires.IsZero() {
 		line += "; Expires=" + c.expires.UTC().Format(http.TimeFormat)
 	}
 	if c.secure {
 		line += "; Secure"
 	}
+	if c.crossSite {
+		line += "; SameSite=None"
+	}
 	return line
+}
+
+// replaces reports whether a cookie of the same host is the earlier c.
+func (c cookie) replaces(o cookie) bool {
+	return c.name == o.name && c.path == o.path && c.domain == o.domain
+}
+
+// overlays reports whether c, which has come over plain http, would hide a cookie that is only for
+// https: somebody on the way could replace the session of a site with his own (section 5.7). The
+// domains of both are the host or above it, so one of them always contains the other.
+func (c cookie) overlays(o cookie) bool {
+	return o.secure && c.name == o.name && pathMatch(c.path, o.path)
+}
+
+// keepsPrefix reports whether the cookie is what the prefix of its name says (section 5.4), which a
+// cookie without a name cannot pretend to have.
+func (c cookie) keepsPrefix() bool {
+	name := strings.ToLower(cmp.Or(c.name, c.value))
+	secure, host := strings.HasPrefix(name, "__secure-"), strings.HasPrefix(name, "__host-")
+	switch {
+	case !secure && !host:
+		return true
+	case c.name == "":
+		return false
+	case host:
+		return c.secure && c.path == "/" && c.domain == ""
+	}
+	return c.secure
 }
 
 // parse reads a Set-Cookie line that came at this time. False: it sets no cookie.
@@ -80,6 +116,8 @@ func parse(line string, now time.Time) (cookie, bool) {
 			}
 		case "secure":
 			c.secure = true
+		case "samesite": // Strict and Lax are alike for who asks for a page because nobody else does
+			c.crossSite = strings.EqualFold(value, "none")
 		}
 	}
 	if latest := now.Add(maxAge); c.expires.After(latest) {

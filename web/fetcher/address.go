@@ -97,7 +97,48 @@ func (f *Fetcher) control(_, address string, _ syscall.RawConn) error {
 	return f.checkAddr(ap)
 }
 
+// proxyControl is control for the address of a proxy.
+func (f *Fetcher) proxyControl(_, address string, _ syscall.RawConn) error {
+	if f.o.ProxyDenied == nil {
+		return nil
+	}
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("address %q is not an IP address with a port: %w", address, err)
+	}
+	return f.o.ProxyDenied(ap)
+}
+
 // defaultDialer dials as the operating system does, checked by control.
 func (f *Fetcher) defaultDialer() *net.Dialer {
 	return &net.Dialer{Control: f.control, KeepAliveConfig: net.KeepAliveConfig{Enable: false}, FallbackDelay: -1}
+}
+
+// from is d with a local address.
+func from(d *net.Dialer, source netip.Addr) *net.Dialer {
+	out := *d
+	out.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0))
+	return &out
+}
+
+// checkSource returns why a request cannot have its source address, or nil.
+func (f *Fetcher) checkSource(req *Request) error {
+	if !req.Source.IsValid() {
+		return nil
+	}
+	if f.dialer == nil || len(req.Proxies) > 0 && f.o.DialProxy != nil {
+		return fmt.Errorf("source address %s: the network of this node has none to choose from", req.Source)
+	}
+	source, target := req.Source.Unmap(), req.Addr.Unmap()
+	if len(req.Proxies) == 0 && source.Is4() != target.Is4() {
+		return fmt.Errorf("source address %s is %s, the host's address is %s", source, family(source), family(target))
+	}
+	return nil
+}
+
+func family(a netip.Addr) string {
+	if a.Is4() {
+		return "IPv4"
+	}
+	return "IPv6"
 }

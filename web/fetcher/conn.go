@@ -9,19 +9,32 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strconv"
 	"strings"
 	"time"
+	"unique"
+
+	"crawlnode/web/proxy"
 )
 
 // connKey identifies what a kept connection can be used for. The address is part of it: a host that
-// moved is not asked at its old address.
+// moved is not asked at its old address. A connection to a proxy, over which requests for several hosts
+// could be sent, is kept for its own host alone: one request at a time goes to a host.
 type connKey struct {
 	tls    bool
 	record bool // its certificate was not enforced
 	host   string
 	port   uint16
 	addr   netip.Addr
+	route  unique.Handle[route] // zero: the address itself, from any local one
+}
+
+// route is how a connection gets to its server. The name of a proxy's secret is part of it: who has
+// no credentials must not use a connection of somebody who has.
+type route struct {
+	proxy  proxy.Proxy
+	source netip.Addr
 }
 
 // keyOf returns the connection key of a request.
@@ -47,8 +60,8 @@ func keyOf(req *Request) (connKey, error) {
 // conn is one connection. It belongs to one exchange at a time, or to the pool.
 type conn struct {
 	key       connKey
-	raw       net.Conn // the TCP connection
-	nc        net.Conn // raw, or TLS over it
+	raw       net.Conn // the TCP connection, to the server or to a proxy
+	nc        net.Conn // raw, or TLS over it; over a proxy's TLS, if it has one
 	tls       *TLSInfo
 	h2        *http.ClientConn // nil: HTTP/1
 	guard     *floodGuard      // under h2
@@ -76,29 +89,54 @@ func (c *conn) close() {
 	c.raw.Close()
 }
 
-// dial opens a connection to exactly the exchange's address.
+// dial opens a connection to exactly the exchange's address, over its proxy if it has one.
 func (x *exchange) dial() (*conn, *Error) {
 	f := x.f
-	if err := f.checkAddr(netip.AddrPortFrom(x.key.addr, x.key.port)); err != nil {
+	at := netip.AddrPortFrom(x.key.addr, x.key.port)
+	if err := f.checkAddr(at); err != nil {
 		return nil, &Error{Category: BlockedAddress, Err: err}
 	}
 	ctx, cancel := context.WithDeadline(x.ctx, earlier(time.Now().Add(f.o.ConnectTimeout), x.deadline()))
 	defer cancel()
 	x.dialled = true
-	target := netip.AddrPortFrom(x.key.addr, x.key.port).String()
-	raw, err := f.o.DialContext(ctx, "tcp", target)
-	if err != nil {
-		return nil, x.notConnected(Connect, fmt.Errorf("connecting to %s: %w", target, err))
+	c := &conn{key: x.key}
+	target := at.String()
+	if s := x.req.special; s != nil && !s.via.IsZero() {
+		if err := x.dialProxy(ctx, c, at); err != nil {
+			return nil, err
+		}
+	} else {
+		raw, err := x.dialTarget(ctx, target)
+		if err != nil {
+			return nil, x.notDialled(Connect, fmt.Errorf("connecting to %s: %w", target, err))
+		}
+		limitDelivery(raw)
+		c.raw, c.nc = raw, raw
 	}
-	limitDelivery(raw)
-	c := &conn{key: x.key, raw: raw, nc: raw}
 	if x.key.tls {
 		if err := x.handshake(c); err != nil {
-			raw.Close()
+			c.raw.Close()
 			return nil, x.notConnected(TLS, fmt.Errorf("TLS with %s at %s: %w%s", x.key.host, target, err, x.tlsHint(err)))
 		}
 	}
 	return c, nil
+}
+
+// dialTarget opens a TCP connection to the server.
+func (x *exchange) dialTarget(ctx context.Context, target string) (net.Conn, error) {
+	if s := x.req.special; s != nil && s.source.IsValid() {
+		return from(x.f.dialer, s.source).DialContext(ctx, "tcp", target)
+	}
+	return x.f.o.DialContext(ctx, "tcp", target)
+}
+
+// notDialled is notConnected for a failure of the dialer, which may be the local address's.
+func (x *exchange) notDialled(c Category, err error) *Error {
+	var call *os.SyscallError
+	if s := x.req.special; s != nil && s.source.IsValid() && errors.As(err, &call) && call.Syscall == "bind" {
+		return &Error{Category: Other, Err: fmt.Errorf("source address %s: %w", s.source, call)}
+	}
+	return x.notConnected(c, err)
 }
 
 // notConnected makes the Error of a connection that could not be made.
@@ -129,7 +167,7 @@ func (x *exchange) handshake(c *conn) error {
 			return nil
 		}
 	}
-	tc := tls.Client(c.raw, cfg)
+	tc := tls.Client(c.nc, cfg)
 	if err := tc.HandshakeContext(ctx); err != nil {
 		return err
 	}

@@ -4,7 +4,9 @@
 // resolved to; it never resolves a name itself. The life of a fetch:
 //
 //	check the address    only public ones, or those that Options.Allowed names
-//	take or dial         a kept connection to exactly that host and address, else a new one
+//	choose a proxy       of Request.Proxies in turn, if there are any (proxies.go)
+//	take or dial         a kept connection to exactly that host and address, by the same proxy and from
+//	                     the same local address, else a new one
 //	sign                 with Options.Signer, the host and a nonce (package botauth)
 //	ask                  Request.BeforeWrite: may the request still be sent?
 //	send                 one GET; no further request follows by itself
@@ -50,7 +52,12 @@
 // space wait for a share of Options.LargeBodyMemory; the wait does not count
 // against the time limits of the fetch.
 //
-// What it does not do: follow redirects, keep cookies, use proxies, send
-// credentials, resolve names, obey robots.txt, wait between requests. The
-// callers do this where it is needed.
+// Which proxies, headers and credentials a request has is the caller's choice. The address rules hold
+// behind a proxy: the server's address is resolved and judged here, and https, and everything over
+// SOCKS, is connected to exactly that address. Plain HTTP over an HTTP proxy has the whole URL in the
+// request, and the proxy resolves the name once more: its own rules must keep it from addresses that
+// the crawl must not reach.
+//
+// What it does not do: follow redirects, keep cookies, choose proxies or credentials, resolve names,
+// obey robots.txt, wait between requests. The callers do this where it is needed.
 package fetcher

@@ -21,10 +21,13 @@ const (
 	Protocol                       // invalid HTTP, or no answer
 	Truncated                      // the connection ended inside the payload
 	BlockedAddress                 // the address must not be connected to
+	Proxy                          // no proxy of the request works, or takes it: not the server's failure
 	Other                          // the request itself is invalid, or the caller cancelled it
 )
 
-var categoryNames = [...]string{"dns", "connect", "tls", "timeout", "protocol", "truncated", "blocked_address", "other"}
+var categoryNames = [...]string{
+	"dns", "connect", "tls", "timeout", "protocol", "truncated", "blocked_address", "proxy", "other",
+}
 
 func (c Category) String() string { return categoryNames[min(c, Other)] }
 
@@ -39,10 +42,20 @@ type Error struct {
 	// an answer, or the server wants HTTP/1.1. The Fetcher remembers it of the host, so the same
 	// request on a new connection, after the host's gap, will not fail for the same reason.
 	Reused bool
-	Err    error
+	// RetryAfter is, with category Proxy, how long until the first of the proxies may be tried
+	// again; at least a second.
+	RetryAfter time.Duration
+	Err        error
+
+	headless bool // no head of an answer came
+	refused  bool // the proxy may have refused this target alone: it may work for others
 }
 
 func (e *Error) Error() string { return e.Category.String() + ": " + e.Err.Error() }
+
+// RefusedByProxy reports whether a proxy that works for other servers refused this one, or this
+// request: to wait for the proxy would not help.
+func (e *Error) RefusedByProxy() bool { return e.Category == Proxy && e.refused }
 
 // ErrRefused is in the chain of Do's error when Request.BeforeWrite refused the request. Contacted
 // then says that a connection was opened for it.

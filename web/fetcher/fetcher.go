@@ -18,6 +18,7 @@ import (
 
 	"crawlnode/web/botauth"
 	"crawlnode/web/mime"
+	"crawlnode/web/proxy"
 	"crawlnode/web/urlnorm"
 )
 
@@ -58,9 +59,16 @@ type Options struct {
 	// DialContext opens a connection to an "ip:port" address. Default: the operating system's
 	// dialer, with a last check of the address.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+	// DialProxy opens a connection to the "host:port" of a proxy. Which proxies there are is the
+	// operator's choice: their addresses are not judged. Default: the operating system's dialer.
+	DialProxy func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Allowed names addresses that may be connected to although they are not
 	// public. It may be called at any time from any goroutine. Nil: none.
 	Allowed func(netip.Addr) bool
+	// ProxyDenied returns why the address of a proxy must not be connected to; nil: it may. The rules
+	// for addresses of web servers do not count for proxies, which the owner names. It may be called
+	// at any time from any goroutine.
+	ProxyDenied func(netip.AddrPort) error
 	// Denied returns why an address with a port must not be connected to, even if Allowed allows
 	// it; nil: it may. It may be called at any time from any goroutine.
 	Denied func(netip.AddrPort) error
@@ -113,8 +121,20 @@ type Request struct {
 	TLSRecord bool
 	// Timeout and HeadTimeout override those of the Options when set.
 	Timeout, HeadTimeout time.Duration
-	// Cookie is the value of the request's Cookie header; "" sends none.
-	Cookie string
+	// Cookie is the value of the request's Cookie header, Authorization that of Authorization; "" sends
+	// none.
+	Cookie, Authorization string
+	// Headers are sent as well. One that the Fetcher sends by itself is replaced, and without a value
+	// it is not sent. They must pass CheckHeader.
+	Headers []Header
+	// Proxies are used in turn, those that failed left out for a while; none: the address is dialled.
+	Proxies []proxy.Proxy
+	// ProxyUser returns "user:password" for the name of a secret. It is called for a proxy that names
+	// one, before each connection to it.
+	ProxyUser func(name string) (userpass string, ok bool)
+	// Source is the local address of the connection, which with a proxy is the one to it; the zero
+	// Addr: any.
+	Source netip.Addr
 	// LastTry says that the request is not made again: an answer of whose payload not one byte came
 	// is then returned, cut, where Do fails otherwise.
 	LastTry bool
@@ -137,14 +157,16 @@ type TLSInfo struct {
 // Response is one whole answer. The caller may use its byte slices until it calls Release, which it
 // must call once they are no longer needed.
 type Response struct {
-	Status     int
-	Proto      string // "HTTP/1.0", "HTTP/1.1" or "HTTP/2.0"
-	Header     http.Header
+	Status int
+	Proto  string // "HTTP/1.0", "HTTP/1.1" or "HTTP/2.0"
+	Header http.Header
+	// RemoteAddr is the address of the server. It is the zero Addr when a proxy has resolved the name
+	// itself, as it does with plain HTTP over an HTTP proxy.
 	RemoteAddr netip.Addr
 	TLS        *TLSInfo // nil for plain HTTP
-	// RequestHead and ResponseHead are the heads as sent and received, but for the value of Cookie,
-	// which is <redacted>: lines ended by CR LF, with
-	// the empty line. ResponseHead has no Transfer-Encoding lines, as RawBody has no transfer
+	// RequestHead and ResponseHead are the heads as sent and received, but for the values of Cookie,
+	// Authorization, Proxy-Authorization and headers that are secret, which are <redacted>: lines
+	// ended by CR LF, with the empty line. ResponseHead has no Transfer-Encoding lines, as RawBody has no transfer
 	// coding, and bytes that could forge a line are blanked. An HTTP/2 exchange is written as the
 	// equivalent HTTP/1.1 one.
 	RequestHead, ResponseHead []byte
@@ -195,6 +217,8 @@ type Fetcher struct {
 	h2      *http.Transport     // makes HTTP/2 connections of our TLS ones; has no pool
 	strict  *tls.Config
 	lax     *tls.Config // for TLSRecord
+	proxies proxy.Pool
+	dialer  *net.Dialer // to web servers; nil: Options.DialContext was given
 
 	// The pools belong to the Fetcher and not to the process: their contents may have channels,
 	// which must not cross a test's bubble.
@@ -209,7 +233,8 @@ type Fetcher struct {
 func New(o Options) *Fetcher {
 	f := &Fetcher{o: o.withDefaults()}
 	if f.o.DialContext == nil {
-		f.o.DialContext = f.defaultDialer().DialContext
+		f.dialer = f.defaultDialer()
+		f.o.DialContext = f.dialer.DialContext
 	}
 	f.pool = newPool(f.o.MaxIdleConns, f.o.IdleTimeout)
 	f.large = semaphore.NewWeighted(f.o.LargeBodyMemory)
@@ -232,11 +257,38 @@ func (f *Fetcher) Close() { f.pool.close() }
 // IdleConns counts the kept connections.
 func (f *Fetcher) IdleConns() int { return f.pool.len() }
 
+// FailingProxies lists the proxies of requests whose last use failed.
+func (f *Fetcher) FailingProxies(now time.Time) []proxy.Failure { return f.proxies.Failing(now) }
+
+// asked is what an exchange needs of its Request until it ends. It is a part of it because each fetch
+// allocates an exchange.
+type asked struct {
+	url                urlnorm.URL
+	etag, lastModified string
+	userAgent, cookie  string
+	lastTry            bool
+	beforeWrite        func() error
+	received           *atomic.Int64
+	special            *special // nil for most
+}
+
+// special is what few requests have.
+type special struct {
+	headers       []Header
+	authorization string
+	proxies       []proxy.Proxy
+	proxyUser     func(name string) (userpass string, ok bool)
+	source        netip.Addr
+
+	via   proxy.Proxy // the one that is used now; zero: none
+	login string      // "user:password" for it; "": none
+}
+
 // exchange is one running fetch.
 type exchange struct {
 	f        *Fetcher
 	ctx      context.Context
-	req      Request
+	req      asked
 	key      connKey
 	head     []byte // of the request
 	signed   botauth.Signed
@@ -290,13 +342,19 @@ func (f *Fetcher) newExchange(ctx context.Context, req *Request) (*exchange, err
 		return nil, &Error{Category: BlockedAddress, Err: err}
 	}
 	key.record = key.tls && (f.o.TLSRecord || req.TLSRecord)
-	x := &exchange{f: f, ctx: ctx, req: *req, key: key, maxBody: f.o.MaxBody, started: time.Now()}
+	x := &exchange{f: f, ctx: ctx, key: key, maxBody: f.o.MaxBody, started: time.Now(), req: asked{
+		url: req.URL, etag: req.ETag, lastModified: req.LastModified, userAgent: req.UserAgent,
+		cookie: req.Cookie, lastTry: req.LastTry, beforeWrite: req.BeforeWrite, received: req.Received,
+	}}
 	if req.MaxBody > 0 {
 		x.maxBody = req.MaxBody
 	}
 	x.timeout, x.headTime = cmp.Or(req.Timeout, f.o.Timeout), cmp.Or(req.HeadTimeout, f.o.HeadTimeout)
 	if !plainValue(req.UserAgent) || !plainValue(f.o.UserAgent) {
 		return nil, &Error{Category: Other, Err: errors.New("the user agent has control characters in it")}
+	}
+	if err := x.specialise(req); err != nil {
+		return nil, &Error{Category: Other, Err: err}
 	}
 	x.sign()
 	if x.head, err = x.requestHead(); err != nil {
@@ -305,9 +363,48 @@ func (f *Fetcher) newExchange(ctx context.Context, req *Request) (*exchange, err
 	return x, nil
 }
 
-// run takes a kept connection or dials. A request is made twice in only one case: a kept connection
-// refuses its first byte.
+// specialise takes over what few requests have.
+func (x *exchange) specialise(req *Request) error {
+	if len(req.Headers) == 0 && req.Authorization == "" && len(req.Proxies) == 0 && !req.Source.IsValid() {
+		return nil
+	}
+	for _, h := range req.Headers {
+		if err := CheckHeader(h.Name, h.Value); err != nil {
+			return err
+		}
+	}
+	if !plainValue(req.Authorization) {
+		return errors.New("the value of Authorization has control characters in it")
+	}
+	if err := x.f.checkSource(req); err != nil {
+		return err
+	}
+	x.req.special = &special{
+		headers: req.Headers, authorization: req.Authorization, proxies: req.Proxies,
+		proxyUser: req.ProxyUser, source: req.Source.Unmap(),
+	}
+	x.key.route = x.req.special.route()
+	return nil
+}
+
+// run makes the fetch, by a proxy if there are any.
 func (x *exchange) run() (*Response, error) {
+	var resp *Response
+	var failure *Error
+	if s := x.req.special; s == nil || len(s.proxies) == 0 {
+		resp, failure = x.once()
+	} else {
+		resp, failure = x.byProxies()
+	}
+	if failure != nil {
+		return nil, failure
+	}
+	return resp, nil
+}
+
+// once takes a kept connection or dials. A request is made twice in only one case: a kept connection
+// refuses its first byte.
+func (x *exchange) once() (*Response, *Error) {
 	if c := x.f.pool.take(x.key); c != nil {
 		c.used = true
 		resp, err := x.on(c)
@@ -326,19 +423,15 @@ func (x *exchange) run() (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, failure := x.on(c)
-	if failure != nil {
-		return nil, failure
-	}
-	return resp, nil
+	return x.on(c)
 }
 
 // mayWrite checks again whether the request may be sent.
 func (x *exchange) mayWrite() *Error {
-	if x.req.BeforeWrite == nil {
+	if x.req.beforeWrite == nil {
 		return nil
 	}
-	if err := x.req.BeforeWrite(); err != nil {
+	if err := x.req.beforeWrite(); err != nil {
 		return &Error{Category: Other, Contacted: x.dialled, Err: fmt.Errorf("%w: %w", ErrRefused, err)}
 	}
 	return nil
@@ -354,6 +447,9 @@ func (x *exchange) on(c *conn) (*Response, *Error) {
 	} else {
 		resp, keep, err = x.http1(c)
 	}
+	if err == nil && x.absolute() {
+		err = x.saidByProxy(resp)
+	}
 	if err == nil {
 		resp.Conditional = x.conditional()
 		err = unasked(resp)
@@ -366,7 +462,10 @@ func (x *exchange) on(c *conn) (*Response, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.Started, resp.RemoteAddr, resp.TLS, resp.RequestHead = x.started, x.key.addr, c.tls, x.archivedHead()
+	resp.Started, resp.TLS, resp.RequestHead = x.started, c.tls, x.archivedHead()
+	if !x.absolute() {
+		resp.RemoteAddr = x.key.addr
+	}
 	if derr := x.decode(resp); derr != nil {
 		return nil, derr
 	}

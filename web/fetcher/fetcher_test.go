@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"crawlnode/local/closedport"
 )
 
 func TestPage(t *testing.T) {
@@ -249,14 +251,16 @@ func TestSlowServers(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
-	o := Options{HeadTimeout: 150 * time.Millisecond, MinRate: 1000, MinRateAfter: 100 * time.Millisecond, Timeout: 10 * time.Second}
-	whole := o
-	whole.MinRate, whole.Timeout = 1, 200*time.Millisecond
+	// A machine that is busy may take seconds for a head that comes.
+	o := Options{HeadTimeout: 10 * time.Second, MinRate: 1000, MinRateAfter: 2 * time.Second, Timeout: time.Minute}
+	whole, late := o, o
+	whole.MinRate, whole.Timeout = 1, 5*time.Second
+	late.HeadTimeout = 150 * time.Millisecond
 	for name, c := range map[string]struct {
 		talk func(*rawServer, net.Conn, *bufio.Reader)
 		o    Options
 	}{
-		"drip": {drip, o}, "mute": {mute, o}, "hang after head": {hang, o}, "slow head": {slowHead, o}, "whole": {drip, whole},
+		"drip": {drip, o}, "mute": {mute, late}, "hang after head": {hang, late}, "slow head": {slowHead, late}, "whole": {drip, whole},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -323,13 +327,8 @@ func TestTakenBack(t *testing.T) {
 
 func TestConnectFails(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	ln.Close()
-	_, err = newFetcher(t, Options{}).Do(context.Background(), ask(t, "http", addr, "/"))
+	addr := closedport.Reserve(t).Addr
+	_, err := newFetcher(t, Options{}).Do(context.Background(), ask(t, "http", addr, "/"))
 	wantCategory(t, err, Connect)
 
 	o := Options{ConnectTimeout: 20 * time.Millisecond, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

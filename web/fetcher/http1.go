@@ -31,9 +31,11 @@ func (x *exchange) http1(c *conn) (resp *Response, keep bool, failure *Error) {
 	}
 	if n, err := c.nc.Write(x.head); err != nil {
 		if n == 0 && !isTimeout(err) && x.ctx.Err() == nil {
-			return nil, false, &Error{Category: Protocol, Contacted: true, Err: errNothingWritten}
+			return nil, false, &Error{Category: Protocol, Contacted: true, headless: true, Err: errNothingWritten}
 		}
-		return nil, false, x.failed(false, fmt.Errorf("sending the request: %w", err))
+		failure := x.failed(false, fmt.Errorf("sending the request: %w", err))
+		failure.headless = true
+		return nil, false, failure
 	}
 	w := x.f.wires.Get().(*wire)
 	w.start(x, c.nc)
@@ -41,6 +43,7 @@ func (x *exchange) http1(c *conn) (resp *Response, keep bool, failure *Error) {
 	h, err := w.readHead()
 	if err != nil {
 		failure := x.failed(false, err)
+		failure.headless = true
 		failure.Reused = c.used && len(w.buf) == 0 && failure.Category == Protocol && x.ctx.Err() == nil
 		return nil, false, failure
 	}
@@ -81,8 +84,8 @@ func (x *exchange) readBody(body io.Reader, declared int64, h http.Header) (out 
 	if h.Get("Content-Encoding") != "" {
 		need += limit // the decoded form
 	}
-	if x.req.Received != nil {
-		body = summed{body, x.req.Received}
+	if x.req.received != nil {
+		body = summed{body, x.req.received}
 	}
 	x.bufs[0] = x.f.bodies.Get().(*[]byte)
 	out, more, err := x.fill(x.bufs[0], body, limit, need, min(declared, largeBodyBytes-1)) // more memory only for what has come

@@ -156,12 +156,17 @@ func wantsHTTP1(err error) bool { return strings.Contains(err.Error(), "HTTP_1_1
 // decode and encode a path again, and the server would see another one.
 func (x *exchange) http2Request(ctx context.Context) *http.Request {
 	host := x.host()
-	path, query, hasQuery := strings.Cut(x.req.URL.PathQuery(), "?")
+	path, query, hasQuery := strings.Cut(x.req.url.PathQuery(), "?")
 	u := &url.URL{Scheme: "https", Host: host, Opaque: "//" + host + path, RawQuery: query, ForceQuery: hasQuery && query == ""}
 	h := make(http.Header, 8)
 	for _, l := range x.lines() {
 		if l.value != "" {
 			h[l.name] = []string{l.value}
+		}
+	}
+	for _, own := range x.headers() {
+		if own.Value != "" && ownLine(own.Name) < 0 {
+			h.Add(own.Name, own.Value)
 		}
 	}
 	r := &http.Request{Method: http.MethodGet, URL: u, Host: host, Header: h, Proto: "HTTP/2.0", ProtoMajor: 2}

@@ -29,7 +29,7 @@ func (x *exchange) ended(err error, bytes int, redirect bool) (Cut, *Error) {
 	if x.ctx.Err() != nil || errors.Is(err, errNoMemory) || errors.Is(err, ErrFlood) {
 		return "", failure
 	}
-	if bytes == 0 && !redirect && !x.req.LastTry {
+	if bytes == 0 && !redirect && !x.req.lastTry {
 		return "", failure
 	}
 	if failure.Category == Timeout {

@@ -19,6 +19,8 @@
 //	its depth is within the limit
 //	no segment occurs four times or more in its path (a trap)
 //
+// Patterns and depth limit may be others for some sites (Options.Site).
+//
 // A sub-resource of a page, such as an image, is admitted with the page ([Rules.DecideAsset]): only
 // exclude patterns and traps refuse it.
 //

@@ -13,6 +13,7 @@ import (
 type pattern struct {
 	rule  string // for people: "exclude glob:*.zip"
 	match func(urlnorm.URL) bool
+	host  string // the only host of URLs that it can match; "": there may be several
 }
 
 // firstMatch returns the first of list that matches u, or nil.
@@ -72,13 +73,29 @@ func compileGlob(glob string) (pattern, error) {
 	matches := func(pieces []string, u urlnorm.URL) bool {
 		return matchGlob(pieces, u.String()) || matchGlob(pieces, withoutScheme(u))
 	}
+	host := hostOfGlob(glob)
 	named := withHost(glob)
 	if named == written {
-		return pattern{match: func(u urlnorm.URL) bool { return matches(pieces, u) }}, nil
+		return pattern{host: host, match: func(u urlnorm.URL) bool { return matches(pieces, u) }}, nil
 	}
 	// What stands where a host may stand can be part of a path as well: "*.Old/*".
 	hosts := strings.Split(named, "*")
-	return pattern{match: func(u urlnorm.URL) bool { return matches(pieces, u) || matches(hosts, u) }}, nil
+	return pattern{host: host, match: func(u urlnorm.URL) bool { return matches(pieces, u) || matches(hosts, u) }}, nil
+}
+
+// hostOfGlob is the host that a glob begins with, behind a scheme or without one, in canonical form;
+// "": it begins with another thing, or only with a part of a host.
+func hostOfGlob(glob string) string {
+	rest := afterScheme(glob)
+	end := strings.IndexAny(rest, "/*")
+	if end <= 0 || rest[end] == '*' || strings.Contains(glob[:len(glob)-len(rest)], "*") {
+		return ""
+	}
+	u, err := urlnorm.Parse("http://" + rest[:end] + "/")
+	if err != nil || strings.ContainsAny(rest[:end], "@?#\\") {
+		return ""
+	}
+	return u.Host()
 }
 
 // escaped is a part of a glob as paths and queries of canonical URLs have it: escapes in upper case,
@@ -180,7 +197,7 @@ func compileHost(text string) (pattern, error) {
 	if below {
 		return pattern{match: func(u urlnorm.URL) bool { return strings.HasSuffix(u.Host(), "."+host) }}, nil
 	}
-	return pattern{match: func(u urlnorm.URL) bool { return u.Host() == host }}, nil
+	return pattern{host: host, match: func(u urlnorm.URL) bool { return u.Host() == host }}, nil
 }
 
 func compilePrefix(text string) (pattern, error) {
@@ -205,14 +222,14 @@ func compilePrefix(text string) (pattern, error) {
 			return pattern{}, err
 		}
 		start := u.String()
-		return pattern{match: func(u urlnorm.URL) bool { return strings.HasPrefix(u.String(), start) }}, nil
+		return pattern{host: u.Host(), match: func(u urlnorm.URL) bool { return strings.HasPrefix(u.String(), start) }}, nil
 	}
 	u, err := urlnorm.Parse("http://" + text)
 	if err != nil {
 		return pattern{}, err
 	}
 	start := withoutScheme(u)
-	return pattern{match: func(u urlnorm.URL) bool { return strings.HasPrefix(withoutScheme(u), start) }}, nil
+	return pattern{host: u.Host(), match: func(u urlnorm.URL) bool { return strings.HasPrefix(withoutScheme(u), start) }}, nil
 }
 
 // namesHost checks that a prefix begins with a whole host name, so that it can match a URL: parsers of
@@ -259,3 +276,6 @@ func ParsePattern(text string) (Pattern, error) {
 
 // Matches reports whether the pattern matches u.
 func (p Pattern) Matches(u urlnorm.URL) bool { return p.p.match(u) }
+
+// Host is the only host whose URLs can match, in canonical form; "": those of others can, too.
+func (p Pattern) Host() string { return p.p.host }

@@ -1,6 +1,7 @@
 package scope
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -35,10 +36,15 @@ type Options struct {
 	Exclude []string
 	// MaxDepth is the largest number of links from a seed; 0 means no limit.
 	MaxDepth int
+	// Site returns the rules of a URL's site, when it has others for these three; nil: it has none.
+	// A nil function: no site has. It must not block; those rules' own Site is not asked.
+	Site func(urlnorm.URL) *Rules
 }
 
 // Rules are compiled Options. They are immutable.
 type Rules struct {
+	site             func(urlnorm.URL) *Rules
+	crawl            *Rules // with ForSite: what it excludes is excluded here, too
 	mode             string
 	include, exclude []pattern
 	maxDepth         int
@@ -47,7 +53,7 @@ type Rules struct {
 
 // Compile checks o. The error lists everything that is wrong with it.
 func Compile(o Options) (*Rules, error) {
-	r := &Rules{mode: o.Mode, maxDepth: o.MaxDepth, tooDeep: fmt.Sprintf("deeper than %d links from a seed", o.MaxDepth)}
+	r := &Rules{site: o.Site, mode: o.Mode, maxDepth: o.MaxDepth, tooDeep: fmt.Sprintf("deeper than %d links from a seed", o.MaxDepth)}
 	var errs []error
 	switch o.Mode {
 	case "":
@@ -79,6 +85,31 @@ func Compile(o Options) (*Rules, error) {
 	return r, nil
 }
 
+// ForSite makes the rules of a site out of those of its crawl. MaxDepth of o stands in place of the
+// crawl's, Include too unless it is nil, and Exclude beside: the patterns of the crawl are shared, not
+// compiled again. The error lists everything that is wrong with o. Mode and Site of o do not count.
+func (r *Rules) ForSite(o Options) (*Rules, error) {
+	o.Mode, o.Site = r.mode, nil
+	own, err := Compile(o)
+	if err != nil {
+		return nil, err
+	}
+	if own.crawl = r; o.Include == nil {
+		own.include = r.include
+	}
+	return own, nil
+}
+
+// excludedBy is the first exclude pattern that matches u; nil: none does.
+func (r *Rules) excludedBy(u urlnorm.URL) *pattern {
+	if r.crawl != nil {
+		if p := firstMatch(r.crawl.exclude, u); p != nil {
+			return p
+		}
+	}
+	return firstMatch(r.exclude, u)
+}
+
 // Verdict is the judgement of one URL.
 type Verdict struct {
 	Admit bool
@@ -97,7 +128,8 @@ func (r *Rules) Decide(u urlnorm.URL, depth int, seeds *Seeds) Verdict {
 	if !inside {
 		return Verdict{Reason: OutOfScope, Rule: rule}
 	}
-	if p := firstMatch(r.exclude, u); p != nil {
+	r = r.of(u)
+	if p := r.excludedBy(u); p != nil {
 		return Verdict{Reason: OutOfScope, Rule: p.rule}
 	}
 	if len(r.include) > 0 && depth > 0 {
@@ -122,7 +154,8 @@ func (r *Rules) Decide(u urlnorm.URL, depth int, seeds *Seeds) Verdict {
 // DecideAsset decides about a part of a page that is in scope: an image, a script, a style sheet, or
 // what a style sheet refers to. Modes, include patterns and depth do not apply to it.
 func (r *Rules) DecideAsset(u urlnorm.URL) Verdict {
-	if p := firstMatch(r.exclude, u); p != nil {
+	r = r.of(u)
+	if p := r.excludedBy(u); p != nil {
 		return Verdict{Reason: OutOfScope, Rule: p.rule}
 	}
 	if segment, repeats := repeatedSegment(u.Path() + u.Route()); repeats {
@@ -140,7 +173,15 @@ func (r *Rules) CoversHost(u urlnorm.URL, seeds *Seeds) bool {
 }
 
 // Excludes reports whether an exclude pattern keeps u out, wherever it was found.
-func (r *Rules) Excludes(u urlnorm.URL) bool { return firstMatch(r.exclude, u) != nil }
+func (r *Rules) Excludes(u urlnorm.URL) bool { return r.of(u).excludedBy(u) != nil }
+
+// of is the rules for a URL's patterns and depth: those of its site, if it has its own.
+func (r *Rules) of(u urlnorm.URL) *Rules {
+	if r.site == nil {
+		return r
+	}
+	return cmp.Or(r.site(u), r)
+}
 
 // Covers reports whether the mode includes u, relative to the seeds, regardless of patterns and
 // limits.

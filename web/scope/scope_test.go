@@ -475,3 +475,62 @@ func TestGlobsAsWritten(t *testing.T) {
 		}
 	}
 }
+
+func TestHostOfPattern(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"host:Docs.Example.org", "docs.example.org"},
+		{"host:*.example.org", ""},
+		{"prefix:https://Bücher.example/a", "xn--bcher-kva.example"},
+		{"prefix:example.org:8080/a", "example.org"},
+		{"prefix:/a", ""},
+		{"glob:https://docs.example.org/*", "docs.example.org"},
+		{"glob:docs.example.org:8080/*.pdf", "docs.example.org"},
+		{"glob:https://*.example.org/*", ""},
+		{"glob:docs.example.org*", ""},
+		{"glob:*://docs.example.org/*", ""},
+		{"glob:/a/*", ""},
+		{"glob:*", ""},
+		{"regex:^https://docs\\.example\\.org/", ""},
+	} {
+		p, err := ParsePattern(c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+		} else if p.Host() != c.want {
+			t.Errorf("%s: host %q, want %q", c.text, p.Host(), c.want)
+		}
+	}
+}
+
+func TestSiteRules(t *testing.T) {
+	site := mustCompile(t, Options{Include: []string{"/docs/*"}, Exclude: []string{"*.zip"}, MaxDepth: 2})
+	r := mustCompile(t, Options{Mode: Any, Exclude: []string{"*.pdf"}, MaxDepth: 1,
+		Site: func(u urlnorm.URL) *Rules {
+			if u.Host() == "a.example" {
+				return site
+			}
+			return nil
+		}})
+	for _, c := range []struct {
+		url   string
+		depth int
+		admit bool
+		asset bool
+	}{
+		{"http://a.example/docs/x", 2, true, true},
+		{"http://a.example/docs/x", 3, false, true},
+		{"http://a.example/other", 1, false, true},
+		{"http://a.example/docs/x.zip", 1, false, false},
+		{"http://a.example/docs/x.pdf", 1, true, true},
+		{"http://b.example/other", 1, true, true},
+		{"http://b.example/other", 2, false, true},
+		{"http://b.example/x.pdf", 0, false, false},
+	} {
+		u := mustURL(t, c.url)
+		if v := r.Decide(u, c.depth, nil); v.Admit != c.admit {
+			t.Errorf("%s at depth %d: admitted %v (%s)", c.url, c.depth, v.Admit, v.Rule)
+		}
+		if v := r.DecideAsset(u); v.Admit != c.asset || r.Excludes(u) == c.asset {
+			t.Errorf("%s as an asset: admitted %v, excluded %v", c.url, v.Admit, r.Excludes(u))
+		}
+	}
+}
