@@ -67,4 +67,7 @@ type Resource struct {
 	At          time.Time
 	ContentType string // with parameters
 	Body        []byte
+	// Conversion: it is the content of the answer in another format (WARC 1.1, section 6.8), such as
+	// the text of a PDF, and its record is of that type.
+	Conversion bool
 }

@@ -18,13 +18,24 @@ const (
 	ErrTruncated
 	ErrBlockedAddress
 	ErrOther
+	ErrProxy         // no proxy of the site's rule works: never the site's failure, nor a URL's
 	NumErrCategories = iota
 )
 
 // ErrCategoryNames are the JSON names of the categories.
-var ErrCategoryNames = [NumErrCategories]string{"dns", "connect", "tls", "timeout", "protocol", "truncated", "blocked_address", "other"}
+var ErrCategoryNames = [NumErrCategories]string{
+	"dns", "connect", "tls", "timeout", "protocol", "truncated", "blocked_address", "other", "proxy",
+}
 
-func (c ErrCategory) String() string { return ErrCategoryNames[min(c, ErrOther)] }
+// Known is c, or ErrOther for a number that no category has.
+func (c ErrCategory) Known() ErrCategory {
+	if c >= NumErrCategories {
+		return ErrOther
+	}
+	return c
+}
+
+func (c ErrCategory) String() string { return ErrCategoryNames[c.Known()] }
 
 // SkipReason classifies a URL that was not queued or not fetched, as in
 // /status.fetch.skipped_by_reason.
@@ -97,6 +108,9 @@ type Counters struct {
 	HostsWalled                   int64                   // hosts with HostState.WalledSince
 	// LeftOut counts visits of pages that are left out because their owner said no to a purpose, by it.
 	LeftOut [preferences.NumPurposes]int64
+	// Guests are URLs of other crawls, GuestsActive those of them that are to be fetched, now or at a date. NoteDates are URLs that
+	// a client wants again at a date, and NoteBytes what notes and guests take.
+	Guests, GuestsActive, NoteDates, NoteBytes int64
 }
 
 // OverdueBuckets are the upper bounds, in seconds, of the histogram of how late due pages are put into the queue; the last
@@ -112,7 +126,7 @@ func (c *Counters) Each(f func(*int64)) {
 	for _, p := range [...]*int64{&c.Pages, &c.Bytes, &c.Robots, &c.Seen, &c.Duplicates, &c.Hosts, &c.Failed, &c.LinksFound, &c.Captures, &c.ContentDup, &c.Outbox} {
 		f(p)
 	}
-	for _, s := range [...][]int64{c.Queued[:], c.Responses[:], c.Errors[:], c.Skipped[:SkipNoFollow], c.Latency[:], c.Skipped[SkipNoFollow : SkipNoFollow+1]} {
+	for _, s := range [...][]int64{c.Queued[:], c.Responses[:], c.Errors[:ErrProxy], c.Skipped[:SkipNoFollow], c.Latency[:], c.Skipped[SkipNoFollow : SkipNoFollow+1]} {
 		for i := range s {
 			f(&s[i])
 		}
@@ -140,6 +154,10 @@ func (c *Counters) Each(f func(*int64)) {
 	}
 	for i := range c.LeftOut {
 		f(&c.LeftOut[i])
+	}
+	f(&c.Errors[ErrProxy])
+	for _, p := range [...]*int64{&c.Guests, &c.GuestsActive, &c.NoteDates, &c.NoteBytes} {
+		f(p)
 	}
 }
 
@@ -179,6 +197,10 @@ func (c *Counters) add(d *Counters, times int64) {
 		c.GivenUp[i] += times * d.GivenUp[i]
 	}
 	c.HostsWalled += times * d.HostsWalled
+	c.Guests += times * d.Guests
+	c.GuestsActive += times * d.GuestsActive
+	c.NoteDates += times * d.NoteDates
+	c.NoteBytes += times * d.NoteBytes
 	for i := range c.Walls {
 		c.Walls[i] += times * d.Walls[i]
 	}

@@ -20,6 +20,10 @@ func TestCountersKeepTheirPlaces(t *testing.T) {
 			t.Errorf("place %d has another counter", i)
 		}
 	}
+	// ErrProxy is younger than all others but what clients say, and shares no place with what is given up.
+	if places[len(places)-5] != &c.Errors[ErrProxy] || places[len(places)-1] != &c.NoteBytes || GaveUpLimited != 8 || NumGiveUpReasons != 10 {
+		t.Error("the counters of failed proxies and of notes are not the last, or a reason to give up has moved")
+	}
 	seen := map[*int64]bool{}
 	for _, p := range places {
 		if seen[p] {

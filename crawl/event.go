@@ -7,7 +7,10 @@ import "time"
 type Event struct {
 	// ID orders the events of one node, from 1, across its restarts. Ids of different nodes are
 	// unrelated. It stays below 2^53.
-	ID      uint64    `json:"id"`
+	ID uint64 `json:"id"`
+	// UID is the same in each copy of an event, and no other event of any node has it: the id of the
+	// node that reports it, '-', and ID. A receiver of webhooks tells repeats by it.
+	UID     string    `json:"uid"`
 	Time    time.Time `json:"time"`
 	Level   string    `json:"level"`   // EventInfo, EventWarn or EventError
 	Code    string    `json:"code"`    // stable, for programs: EventJoined...

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"crawlnode/web/metadata"
 	"crawlnode/web/preferences"
 )
 
@@ -42,6 +43,9 @@ type URLReport struct {
 	Render *RenderReport `json:"render"`
 	// Preferences is what the owner said of the use of the page at the newest visit; null: there was none.
 	Preferences *preferences.PagePreferences `json:"preferences"`
+	// Metadata is what the page, or the document, says of itself in the newest capture; null: it says
+	// nothing, or nothing is stored.
+	Metadata *metadata.Record `json:"metadata"`
 	// History are the last visits, the newest first, at most eight. Without revisits (--recrawl) it is the last one alone.
 	History []VisitReport `json:"history"`
 	// NextVisitAt is when the page is visited again, by the present plan; null: it is not planned.

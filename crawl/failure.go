@@ -52,14 +52,15 @@ func WallOf(reason string) wall.Product {
 const TriedInItsPlace = " is tried in its place"
 
 // GiveUpReason classes why a URL was given up, as in /status.fetch.given_up_by_reason: an
-// ErrCategory, GaveUpLimited or GaveUpBlocked.
+// ErrCategory but for ErrProxy, for which none is given up, GaveUpLimited or GaveUpBlocked. The numbers
+// are the places of counters on disk.
 type GiveUpReason uint8
 
 // GaveUpLimited: the host, or the URL, answered 429 or 503 to the last. GaveUpBlocked: with a bot wall.
 const (
-	GaveUpLimited    GiveUpReason = NumErrCategories
-	GaveUpBlocked    GiveUpReason = NumErrCategories + 1
-	NumGiveUpReasons              = NumErrCategories + 2
+	GaveUpLimited    = GiveUpReason(ErrOther) + 1
+	GaveUpBlocked    = GaveUpLimited + 1
+	NumGiveUpReasons = int(GaveUpBlocked) + 1
 )
 
 func (r GiveUpReason) String() string {

@@ -29,8 +29,8 @@ const (
 	// HostFailed: the host could not be reached (DNS, connect, TLS, robots
 	// unreachable); counts against the host, the item stays queued.
 	HostFailed
-	// Aborted: the node cancelled the fetch (hand-over, stop). The item stays queued and nothing is
-	// counted.
+	// Aborted: the node cancelled the fetch (hand-over, stop), or no proxy of the site's rule works
+	// (ErrProxy). The item stays queued, and nothing but the category ErrProxy is counted.
 	Aborted
 	// RobotsPending: the host's robots.txt redirects to another host, whose holder fetches it, or
 	// within the host, whose delay must pass first. The item stays queued, and the host is visited
@@ -94,7 +94,7 @@ type Original struct {
 type Outcome struct {
 	Kind        Kind
 	Status      int           // HTTP status; 0 without an answer
-	Category    ErrCategory   // with URLFailed, HostFailed and Blocked; ErrTLS with Fetched: despite an invalid certificate
+	Category    ErrCategory   // with URLFailed, HostFailed and Blocked; ErrProxy with Aborted; ErrTLS with Fetched: despite an invalid certificate
 	Reason      string        // one sentence for a person; "" when fetched and nothing is to be said of it
 	FetchedAt   time.Time     // wall time of the request
 	Took        time.Duration // as in Response

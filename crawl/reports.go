@@ -221,6 +221,7 @@ func (c *Counters) ErrorsByCategory() ErrorCounts {
 	return ErrorCounts{
 		DNS: e[ErrDNS], Connect: e[ErrConnect], TLS: e[ErrTLS], Timeout: e[ErrTimeout],
 		Protocol: e[ErrProtocol], Truncated: e[ErrTruncated], BlockedAddress: e[ErrBlockedAddress], Other: e[ErrOther],
+		Proxy: e[ErrProxy],
 	}
 }
 

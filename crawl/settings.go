@@ -59,9 +59,15 @@ type Settings struct {
 	// preferences.ParsePurposes reads it; Preferences is "", which is PreferencesMark, or one of the modes.
 	Purpose     string `json:"purpose,omitempty"`
 	Preferences string `json:"preferences,omitempty"`
+	// Documents is "", which is DocumentsOn, or DocumentsOff.
+	Documents string `json:"documents,omitempty"`
 	// MaxSuspiciousPerHost bounds the URLs of a host that look like a trap. Nil:
 	// DefaultSuspiciousPerHost; 0: no bound.
 	MaxSuspiciousPerHost *int64 `json:"max_suspicious_per_host,omitempty"`
+	// Sites is the file of rules for sites (package settings/sites). Proxies are asked in turn; each is
+	// a URL as package web/proxy reads it. None: requests go to the hosts themselves.
+	Sites   string   `json:"sites,omitempty"`
+	Proxies []string `json:"proxy,omitempty"`
 }
 
 // DefaultAgent is the product token of a user agent that has none.
@@ -166,6 +172,15 @@ const (
 
 // KnowsWalls reports whether bot walls are recognised.
 func (s *Settings) KnowsWalls() bool { return s.Blocked != BlockedOff }
+
+// The modes of Settings.Documents.
+const (
+	DocumentsOff = "off"
+	DocumentsOn  = "on" // text and links of PDF, office files, books and plain text are read
+)
+
+// ReadsDocuments reports whether files that are no web pages are read.
+func (s *Settings) ReadsDocuments() bool { return s.Documents != DocumentsOff }
 
 // DefaultPurpose is what a crawl is for.
 const DefaultPurpose = "search,archive"

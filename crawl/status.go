@@ -98,6 +98,8 @@ const (
 	ReasonNotDeleted      = "copies_not_deleted"  // warn: unused copies stay on a node's disk
 	ReasonOverdue         = "revisits_overdue"    // warn: due pages have waited for long
 	ReasonSinkFails       = "sink_fails"          // warn: a sink takes no results; they wait on disk
+	ReasonWebhookFails    = "webhook_fails"       // warn: a webhook takes no events; they wait on disk
+	ReasonWebhookFull     = "webhook_full"        // warn: events were lost before a webhook took them
 	ReasonUploadFails     = "upload_fails"        // warn: the object store takes no files; they wait on disk
 	ReasonIndexFails      = "index_fails"         // warn: a node cannot write its index; the texts wait on disk
 	ReasonNoBrowser       = "no_browser"          // warn: a node takes pages as they were fetched
@@ -105,12 +107,17 @@ const (
 	ReasonTrap            = "trap"                // warn: a site makes pages without end
 	ReasonBotKey          = "bot_key_differs"     // critical: a node fetches nothing, because the others sign with another key
 	ReasonHostsBlock      = "hosts_block_us"      // warn: hosts answer with bot walls, and rest for a day
-	ReasonRefused         = "addresses_refused"   // warn: a node refuses addresses that the crawl allows, for want of its own flag
+	ReasonSecretMissing   = "secret_missing"      // warn: a node lacks a secret that a rule for sites names
+	ReasonProxyFailing    = "proxy_failing"       // warn: a proxy of the rules for sites does not work
+	// ReasonSourceMissing, warn: a node lacks the source address that a rule for sites names.
+	ReasonSourceMissing = "source_address_missing"
+	ReasonRefused       = "addresses_refused" // warn: a node refuses addresses that the crawl allows, for want of its own flag
 )
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNotAdmitted, ReasonUnanswered, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonUploadFails, ReasonIndexFails, ReasonNoBrowser, ReasonNoSandbox, ReasonTrap, ReasonBotKey, ReasonRefused, ReasonHostsBlock}
+	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNotAdmitted, ReasonUnanswered, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonWebhookFails, ReasonWebhookFull, ReasonUploadFails, ReasonIndexFails, ReasonNoBrowser, ReasonNoSandbox, ReasonTrap, ReasonBotKey, ReasonRefused, ReasonHostsBlock,
+	ReasonSecretMissing, ReasonProxyFailing, ReasonSourceMissing}
 
 // HealthReason is one problem that needs attention.
 type HealthReason struct {
@@ -361,6 +368,7 @@ type ErrorCounts struct {
 	Truncated      int64 `json:"truncated"`
 	BlockedAddress int64 `json:"blocked_address"`
 	Other          int64 `json:"other"`
+	Proxy          int64 `json:"proxy"`
 }
 
 // SkippedCounts are Counters.Skipped by name.
@@ -451,6 +459,8 @@ type OutputStatus struct {
 	Upload             UploadStatus `json:"upload"`
 	// Sinks are those of --sink, each once for all nodes that have it; none: empty.
 	Sinks []SinkStatus `json:"sinks"`
+	// Webhooks are those of --webhook, each once for all nodes that have it; none: empty.
+	Webhooks []WebhookStatus `json:"webhooks"`
 }
 
 // UploadStatus describes the copies in an object store (--upload); without one all is 0.
@@ -471,6 +481,21 @@ type SinkStatus struct {
 	Error         *string `json:"error"`          // the last one, until a batch is taken
 	// FailsSince is when the first batch in a row was not taken; nil: the last one was.
 	FailsSince *time.Time `json:"fails_since"`
+}
+
+// WebhookStatus is a URL to which events are sent.
+type WebhookStatus struct {
+	Webhook       string  `json:"webhook"`        // WebhookTarget.String
+	EventsTotal   int64   `json:"events_total"`   // that it has taken, of all runs of the nodes
+	Queued        int64   `json:"queued"`         // that wait on the disks
+	LostTotal     int64   `json:"lost_total"`     // that were never sent, of all runs
+	ErrorsTotal   int64   `json:"errors_total"`   // attempts that failed, since the nodes started
+	BehindSeconds float64 `json:"behind_seconds"` // age of the event that is sent next, of the node that is most behind
+	Error         *string `json:"error"`          // the last one, until an event is taken
+	// FailsSince is when the first attempt in a row failed; nil: the last one did not.
+	FailsSince *time.Time `json:"fails_since"`
+	// LostAt is when a loss was seen last; nil: none since the nodes started.
+	LostAt *time.Time `json:"lost_at"`
 }
 
 // NodeStatus is one node's block. A node that cannot be reached is shown with its last data;

@@ -106,6 +106,7 @@ type Lease struct {
 type Visit struct {
 	Lease
 	ID     uint64     // identifies the visit to its scheduler
+	Late   bool       // its host has no turn for it: a result has come when no visit was open
 	Addr   netip.Addr // the address to dial, resolved for this visit
 	NoAddr error      // why there is none; wraps ErrRefused if all addresses are denied
 	Robots *Robots    // the entry of the item's origin; nil: fetch it first
@@ -187,6 +188,8 @@ type HostState struct {
 	WalledSince time.Time
 	// BlockedUntil is until when a program outside wants the host left alone. The frontier keeps it; writers of the rest do not change it.
 	BlockedUntil time.Time
+	// AskedDelay is the least gap that a program outside wants for the host, kept as BlockedUntil is; 0: it wants none.
+	AskedDelay time.Duration
 	// Requests counts requests of every kind, robots.txt included.
 	Requests int64
 	// Pages counts pages fetched, for --max-pages-per-host.

@@ -42,6 +42,8 @@ const MaxLeaseBatch = 1000
 const (
 	WorkerSuccess = "success" // the host has answered
 	WorkerError   = "error"   // it has not, or with an error
+	// WorkerPostponed: there is no answer, and the URL is not tried again before its client says so.
+	WorkerPostponed = "postponed"
 )
 
 // LeaseTag names one URL of one lease in its host's state, which outlives the node that gave the lease. 0: none.
@@ -80,11 +82,28 @@ type NextQuery struct {
 	Worker string        // names the worker, for limits and figures
 	Most   int           // URLs at most
 	Wait   time.Duration // for the first of them
+	// Life is how long the lease lasts; 0: as --lease says. With it, a URL whose lease ends is given out again as it was.
+	Life time.Duration
+	// Host is the only host whose URLs are wanted; "": any.
+	Host Host
+	// Crawl is the crawl whose URLs are wanted; "": the cluster's own. Any wants those of all crawls.
+	Crawl string
+	Any   bool
 }
+
+// LeaseNote is what clients have said of a leased URL, and of which crawl it is.
+type LeaseNote struct {
+	Crawl    string   `json:"crawl,omitempty"` // "": the cluster's own
+	Metadata Metadata `json:"metadata,omitempty"`
+}
+
+// MaxLeaseLife bounds the time for which a lease may be asked.
+const MaxLeaseLife = 30 * 24 * time.Hour
 
 // WorkerLease is the document of GET /api/v1/frontier/next.
 type WorkerLease struct {
-	URLs []LeasedURL `json:"urls"` // each of another host
+	URLs  []LeasedURL `json:"urls"` // each of another host
+	Notes []LeaseNote `json:"-"`    // of the URLs, in their order; for clients of the URLFrontier protocol
 	// LeaseID is sent with the results; "" without URLs.
 	LeaseID        string     `json:"lease_id"`
 	LeaseExpiresAt *time.Time `json:"lease_expires_at"` // by the node's clock; null without URLs

@@ -46,7 +46,7 @@ type Completion struct {
 //	Blocked                    failed
 //	RobotsFetched, HostFailed,
 //	RobotsPending, Lost        still queued
-//	Aborted                    still queued, nothing is counted
+//	Aborted                    still queued, nothing is counted but ErrProxy
 //
 // A URL that is still queued, or tried again, keeps its place and its number
 // in the queue; Attempts and NotBefore of its Item are brought up to date in
@@ -268,6 +268,7 @@ func (pg part) setState(h *commit.Host, s crawl.HostState) {
 		pg.State.Counters.HostsWalled--
 	}
 	s.Suspicious, s.NearStreak, s.BlockedUntil = h.HostState.Suspicious, h.HostState.NearStreak, h.HostState.BlockedUntil
+	s.AskedDelay = h.HostState.AskedDelay
 	h.HostState = s
 }
 
@@ -363,6 +364,9 @@ func (pg part) dequeue(host crawl.Host, q *layout.QueueEntry) {
 func (pg part) count(o *crawl.Outcome) {
 	c := &pg.State.Counters
 	if o.Kind == crawl.Aborted {
+		if o.Category == crawl.ErrProxy {
+			c.Errors[crawl.ErrProxy]++
+		}
 		return
 	}
 	c.Bytes += o.Bytes
@@ -387,7 +391,7 @@ func (pg part) count(o *crawl.Outcome) {
 	switch o.Kind {
 	case crawl.Fetched, crawl.RateLimited, crawl.URLFailed:
 		if o.Status == 0 {
-			c.Errors[min(o.Category, crawl.ErrOther)]++
+			c.Errors[o.Category.Known()]++
 			return
 		}
 		if class := o.Status/100 - 2; class >= 0 && class < len(c.Responses) {
@@ -400,6 +404,6 @@ func (pg part) count(o *crawl.Outcome) {
 	case crawl.Refused:
 		c.Skipped[min(o.Skip, crawl.NumSkipReasons-1)]++
 	case crawl.HostFailed, crawl.Blocked:
-		c.Errors[min(o.Category, crawl.ErrOther)]++
+		c.Errors[o.Category.Known()]++
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/contents"
 	"crawlnode/frontier/due"
+	"crawlnode/frontier/guests"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/places"
 	"crawlnode/frontier/storage"
@@ -25,6 +26,7 @@ type Frontier struct {
 	*cash.Accounts     // importance
 	*contents.Captures // where payloads were stored first
 	*texts.Reader      // documents for the index
+	*guests.Table      // URLs of other crawls
 	w                  *commit.Writer
 	o                  commit.Options
 	// planner plans the next visits of pages; nil: none are planned.
@@ -49,7 +51,7 @@ func New(kv storage.KV, o commit.Options) (*Frontier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, Accounts: cash.NewAccounts(w), Captures: contents.New(w, o.ContentsPerPartition), Reader: texts.NewReader(w)}, nil
+	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, Accounts: cash.NewAccounts(w), Captures: contents.New(w, o.ContentsPerPartition), Reader: texts.NewReader(w), Table: guests.New(w)}, nil
 }
 
 // group is a group of the writer's, as operations on URLs use it.

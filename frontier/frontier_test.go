@@ -174,7 +174,11 @@ func TestOutcomes(t *testing.T) {
 		{"robots", crawl.Outcome{Kind: crawl.RobotsFetched, Robots: robots, Bytes: 14}, time.Time{}, crawl.Queued, 0,
 			func(c *crawl.Counters) bool { return c.Robots == 1 && c.Bytes == 14 && c.Pages == 0 }},
 		{"aborted", crawl.Outcome{Kind: crawl.Aborted, Bytes: 14, LinksFound: 3}, time.Time{}, crawl.Queued, 0,
-			func(c *crawl.Counters) bool { return c.Bytes == 0 && c.LinksFound == 0 }},
+			func(c *crawl.Counters) bool { return c.Bytes == 0 && c.LinksFound == 0 && c.Errors[crawl.ErrDNS] == 0 }},
+		{"no proxy", crawl.Outcome{Kind: crawl.Aborted, Category: crawl.ErrProxy, Reason: "proxy: down"}, time.Time{}, crawl.Queued, 0,
+			func(c *crawl.Counters) bool {
+				return c.Errors[crawl.ErrProxy] == 1 && c.Failed == 0 && c.Retries == 0 && c.Pages == 0
+			}},
 		{"sitemap", crawl.Outcome{Kind: crawl.Fetched, Status: 200, IsSitemap: true}, time.Time{}, crawl.Done, 0,
 			func(c *crawl.Counters) bool { return c.Pages == 0 && c.Responses[0] == 1 }},
 	} {

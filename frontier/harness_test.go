@@ -344,6 +344,7 @@ func (c *census) note(rel, value []byte) error {
 		if k, ok := layout.ParseCreditsKey(rel); ok {
 			c.outLast = max(c.outLast, k.Seq)
 		}
+	case layout.TableGuests:
 	default:
 		return fmt.Errorf("unknown table %q", rel[0])
 	}

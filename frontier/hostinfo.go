@@ -45,6 +45,12 @@ func (f *Frontier) Block(ctx context.Context, p crawl.Partition, host crawl.Host
 	return f.change(ctx, func(g group) error { return g.part(p).Block(host, until) })
 }
 
+// SetDelay has a host requested at least so far apart, whatever else its gap is; 0: at its usual gap. It fails with ErrUnknownHost if no URL
+// of the host was ever queued.
+func (f *Frontier) SetDelay(ctx context.Context, p crawl.Partition, host crawl.Host, d time.Duration) error {
+	return f.change(ctx, func(g group) error { return g.part(p).Delay(host, d) })
+}
+
 // SuspiciousPerHost is the number of URLs that look like a trap which one host
 // may have.
 func (f *Frontier) SuspiciousPerHost() int64 { return f.o.SuspiciousPerHost() }

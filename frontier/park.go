@@ -90,7 +90,7 @@ func (g group) park(p *Parked, heads reader.Cursor) bool {
 		return false
 	}
 	e := pg.Host(p.Host)
-	if e.Fresh && p.State.Requests == 0 {
+	if e.Fresh && p.State.Requests == 0 && p.State.HoldUntil.IsZero() && e.HoldUntil.IsZero() {
 		return true // nothing waits, and nothing was asked that it could remember
 	}
 	pg.setState(e, pg.State.Line.WriteHost(p.State))

@@ -14,8 +14,8 @@ import (
 	"crawlnode/web/wall"
 )
 
-// ackWait is how long, and at most a tenth longer, a finished page waits for the owners of its foreign
-// links; then they go into the outbox with the page's own transaction.
+// ackWait is how long, and at most a tenth longer, a finished page waits for the owners of its
+// foreign links; then they go into the outbox with the page's own transaction.
 const ackWait = 500 * time.Millisecond
 
 // Completer completes visits. It is the pipeline's Sink; any goroutine may call its methods.
@@ -28,8 +28,8 @@ type Completer struct {
 	limits  *ticks.Deadlines
 }
 
-// foundLinks are the links of a page, by where they go. Pages of a cluster have some of each, and a link has two hundred bytes,
-// so the memory is used again.
+// foundLinks are the links of a page, by where they go. Pages of a cluster have some of each, and a
+// link has two hundred bytes, so the memory is used again.
 type foundLinks struct {
 	all    []crawl.Routed // then those of the page's own partition, in its front
 	beside []crawl.Routed // of other partitions that are held here
@@ -39,7 +39,8 @@ type foundLinks struct {
 // maxRouted bounds the links whose memory is kept.
 const maxRouted = 256
 
-// NewCompleter makes a Completer. It wakes the sender when a page has links that no node has acknowledged.
+// NewCompleter makes a Completer. It wakes the sender when a page has links that no node has
+// acknowledged.
 func NewCompleter(r *Router, s *Sender, v Visits, results Results) *Completer {
 	return &Completer{router: r, outbox: s, visits: v, results: results, limits: ticks.NewDeadlines(ackWait)}
 }
@@ -50,12 +51,15 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 	opts := &k.router.opts
 	defer k.visits.Completed(v)
 	if v.Item.Via.Errand() {
+		if v.Item.Via == crawl.ViaGuest && o.Kind == crawl.RobotsFetched && len(o.Targets) > 0 {
+			k.addSitemaps(ctx, &o)
+		}
 		k.visits.ErrandCompleted(v, &o)
 		return nil
 	}
 	stored := false
 	defer func() { k.results.Payloads.Completed(v.Item.URL, &o, stored) }()
-	if o.Kind == crawl.Aborted {
+	if o.Kind == crawl.Aborted && o.Category != crawl.ErrProxy { // which is counted in the store
 		return nil
 	}
 	if o.ScopeAlias != "" {
@@ -99,7 +103,9 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 		}
 	}
 	// As late as possible: another visit of the host may have ended meanwhile.
-	c.Host = k.visits.HostState(v)
+	if c.Host = k.visits.HostState(v); v.Late {
+		c.Host = crawl.HostState{Requests: -1} // the host had no turn: its state stays as it is
+	}
 	err = opts.Store.Complete(ctx, c)
 	stored = err == nil
 	if errors.Is(err, frontier.ErrNotHolder) || errors.Is(err, frontier.ErrStaleLease) {
@@ -113,6 +119,15 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 		k.outbox.Wake()
 	}
 	return err
+}
+
+// addSitemaps adds the sitemaps that a robots.txt names which was fetched for another crawl: the
+// cluster's own crawl does not fetch it again. What cannot be stored now is left out, as if the
+// file had not named it.
+func (k *Completer) addSitemaps(ctx context.Context, o *crawl.Outcome) {
+	if _, err := k.router.submitAll(ctx, k.router.Route(o.Targets)); err != nil {
+		k.router.opts.Log.Debug("sitemaps of a robots.txt are left out", "error", err)
+	}
 }
 
 // logVisit logs the result of a visit, at level debug.
@@ -154,8 +169,9 @@ func (k *Completer) shareOut(ctx context.Context, v crawl.Visit, buf *foundLinks
 	return own, append(k.storeAside(ctx, buf.beside), r.forward(ctx, buf.away).Left...)
 }
 
-// divide sorts the links of a page of partition p. It returns those for the page's transaction: of p, and without copies those
-// of all partitions that are held here. Links that their holders have acknowledged recently are left out.
+// divide sorts the links of a page of partition p. It returns those for the page's transaction: of
+// p, and without copies those of all partitions that are held here. Links that their holders have
+// acknowledged recently are left out.
 func (k *Completer) divide(buf *foundLinks, copied bool, p crawl.Partition) (own []crawl.Routed) {
 	r := k.router
 	own, buf.beside, buf.away = buf.all[:0], buf.beside[:0], buf.away[:0]

@@ -113,7 +113,8 @@ func TestCompleteSharesLinksOut(t *testing.T) {
 	}
 }
 
-// TestCompleteStoresNothing checks which visits are not stored, or whose results are ignored.
+// TestCompleteStoresNothing checks which visits are not stored, or whose results are ignored. One that
+// no proxy took is stored, to be counted.
 func TestCompleteStoresNothing(t *testing.T) {
 	t.Parallel()
 	page := linkTo(t, "http://page.test/")
@@ -123,7 +124,9 @@ func TestCompleteStoresNothing(t *testing.T) {
 		refusal error
 		did     []string
 	}{
-		"aborted":      {crawl.ViaLink, crawl.Outcome{Kind: crawl.Aborted}, nil, []string{"no payload", "completed"}},
+		"aborted": {crawl.ViaLink, crawl.Outcome{Kind: crawl.Aborted}, nil, []string{"no payload", "completed"}},
+		"no proxy": {crawl.ViaLink, crawl.Outcome{Kind: crawl.Aborted, Category: crawl.ErrProxy}, nil,
+			[]string{"archive", "host", "complete", "payload", "completed"}},
 		"robots.txt":   {crawl.ViaRobots, crawl.Outcome{Kind: crawl.Fetched}, nil, []string{"robots", "completed"}},
 		"a lease past": {crawl.ViaLink, crawl.Outcome{Kind: crawl.Fetched}, frontier.ErrStaleLease, []string{"archive", "host", "complete", "no payload", "completed"}},
 		"moved away":   {crawl.ViaLink, crawl.Outcome{Kind: crawl.HostFailed, Reason: "silent"}, frontier.ErrNotHolder, []string{"unreachable: silent", "archive", "host", "complete", "no payload", "completed"}},

@@ -110,6 +110,23 @@ func entriesOf(rules *scope.Rules, seeds []crawl.Target) []string {
 	return entries
 }
 
+// OpenPorts lets URLs at ports other than 80 and 443 be requested that clients put into crawls of
+// their own, as a seed lets those at its port: here, and on a majority of the members.
+func (s *Seeder) OpenPorts(ctx context.Context, ports []uint16) error {
+	var entries []string
+	for _, port := range ports {
+		if port != 80 && port != 443 && !s.router.opts.Seeds.HasPort(port) {
+			entries = append(entries, scope.PortEntry(port))
+		}
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, seedDeadline)
+	defer cancel()
+	return s.openScope(ctx, entries)
+}
+
 // openScope stores the scope entries of seeds here and with a majority of the members. So after the
 // loss of one node the others know them before they judge a page by them.
 func (s *Seeder) openScope(ctx context.Context, entries []string) error {

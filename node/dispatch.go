@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"crawlnode/scheduler/turns"
 	"crawlnode/search"
 	"crawlnode/security/egress"
+	"crawlnode/settings/sites"
 	"crawlnode/status/report"
 	"crawlnode/web/fetcher"
 )
@@ -26,18 +28,17 @@ import (
 // This file fits the dispatcher and the pipeline to the rest of the node.
 
 // newDispatcher makes the dispatcher with the node's rules as its hooks.
-func (n *Node) newDispatcher(t *turns.Turns) *scheduler.Dispatcher {
+func (n *Node) newDispatcher(t *turns.Turns, wishes scheduler.Wishes) *scheduler.Dispatcher {
 	d := scheduler.New(scheduler.Options{
 		Store: n.front, Resolver: egress.NewResolver(n.egress, n.dns, n.settings),
-		Turns: t, Parts: n.renderer.Parts,
-		Settings: n.settings,
-		Refuse:   n.refuse, Excluded: n.excludes,
+		Turns: t, Parts: n.renderer.Parts, Wishes: wishes,
+		Settings: n.settings, Sites: n.sites,
+		Refuse: n.refuse, Excluded: n.excludes,
 		Permit: func() bool { n.heap.Work(); return n.permits.Take() }, PermitDone: n.permits.Done,
 		MayFetch: n.mayFetch, MayLastTry: n.mayLastTry,
 		LookupRoom: n.dns.Room, Fetchers: n.fetchers,
-		Scheduler: core.Config{MaxBytes: int(n.cfg.Memory) / 4, Fetchers: n.fetchers(), Forgive: n.forgive,
-			Retries: func() int { s := n.settings(); return s.RetryCount() }},
-		Logger: n.log,
+		Scheduler: core.Config{MaxBytes: int(n.cfg.Memory) / 4, Fetchers: n.fetchers(), Forgive: n.forgive},
+		Logger:    n.log,
 	})
 	d.Pause(true) // until the crawl document was taken over
 	return d
@@ -143,11 +144,19 @@ func (n *Node) mayLastTry() bool {
 func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 	s := &n.doc.Current().Doc.Settings
 	f := fetcher.New(fetcher.Options{UserAgent: s.UserAgent, MaxBody: s.MaxBody, TLSRecord: s.TLSRecord,
-		MaxIdleConns: n.breadth.Kept(), LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: func(a netip.Addr) bool { return n.settings().Allowed(a) }, Denied: n.mayNotDial,
+		MaxIdleConns: n.breadth.Kept(), LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: func(a netip.Addr) bool { return n.settings().Allowed(a) }, Denied: n.mayNotDial, ProxyDenied: n.egress.JudgeProxy,
 		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.Fetcher(), Signer: n.bot.signer()})
-	return n.tracePages(pipeline.Options{Walls: n.walls, Workers: n.breadth.Most(), Limit: n.breadth.Now, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Jars: n.front, Deriver: n.outputs.Deriver(), Derives: strings.Join(n.cfg.Derive, ","), Fetcher: f, Elsewhere: n.elsewhere, Keeper: n, Rules: n.pipelineRules, Log: n.log,
-		NoFingerprints: n.bare, Documents: new(search.Maker), Renderer: n.renderer, Traps: trapWatch{n}})
+	n.fetcher.Store(f)
+	var earlier pipeline.Earlier
+	if n.earlier != nil {
+		earlier = n.earlier
+	}
+	return n.tracePages(pipeline.Options{Earlier: earlier, Walls: n.walls, Means: n.means, Workers: n.breadth.Most(), Limit: n.breadth.Now, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Jars: n.front, Deriver: n.outputs.Deriver(), Derives: strings.Join(append(slices.Clone(n.cfg.Derive), n.cfg.ExtractWith), ","), Fetcher: f, Elsewhere: n.elsewhere, Keeper: n, Rules: n.pipelineRules, Log: n.log,
+		NoFingerprints: n.bare, Documents: new(search.Maker), Renderer: n.renderer, DocumentReader: n.documents, Traps: trapWatch{n}})
 }
+
+// sites are the present rules for sites; nil: there are none.
+func (n *Node) sites() *sites.Table { return n.doc.Current().Pipeline.Sites }
 
 // pipelineRules is the present rulebook in the pipeline's words.
 func (n *Node) pipelineRules() *pipeline.Rules { return n.doc.Current().Pipeline }

@@ -24,6 +24,7 @@
 //
 //	package               what it does                                         fitted in by
 //	finish                the end of the crawl; page permits                   finish.go
+//	documents             pages of files that are none, such as PDF                    documents.go
 //	handoff/transfer      partitions that come and go                          transfer.go
 //	importance            credits between partitions; ranks                    ranking.go
 //	links                 where a URL goes; when a page is done                links.go
@@ -33,6 +34,7 @@
 //	membership/heartbeat  what members report each second                      heartbeat.go
 //	output                archive and derived files, their uploads             open.go, dispatch.go
 //	output/sink           sends results to other systems                       open.go, run.go
+//	output/webhooks       sends events to other systems                        webhooks.go, run.go
 //	recrawl               when known pages are visited again                   revisits.go
 //	render                pages that a browser shows                           rendering.go
 //	scheduler             which host is visited next; the right to fetch       dispatch.go
@@ -42,6 +44,7 @@
 //	security/access       authenticates callers of the API; audit log          access.go
 //	security/egress       which addresses the crawl may connect to             open.go, dispatch.go
 //	security/rotation     the cluster's key is replaced                        rotation.go
+//	security/secrets      the file of --secrets, and cookie files              secrets.go
 //	settings/crawldoc     the crawl document                                   open.go
 //	settings/given        flags of this start beside the crawl's settings      run.go
 //	settings/spread       document and scope entries on all members            spread.go
@@ -122,6 +125,7 @@
 //	queries of a server      64 or its window; look-ups wait or ask the next server; not needed
 //	robots fetches           1,024, 16 of a host, answers of 16 MiB; asked again; not needed
 //	pages for the browser    8 a renderer, half of the fetchers; their hosts wait; not needed
+//	documents to read        8; the fetcher that brought one more waits; not needed
 //	parts of those pages     1,024, 64 of a host, answers of --memory / 16; refused; not needed
 //	copies to delete         256 MiB; no copy begins to arrive; always in the frontier
 //
@@ -165,6 +169,7 @@
 //	files to upload          the disk; low disk pauses the crawl; always, a part begins again
 //	results for sinks        the lists of pages; the disk's limits; always, the last 500 come again
 //	spans of traces          8,192; the next are lost; not needed
+//	events for webhooks      100,000, 64 MiB of disk; the oldest are lost, counted; always
 //	events                   1,000; the oldest are forgotten; not needed
 //	questions to the index   8 asked, 16 calls answered; they wait a second, then 503; not needed
 //	top hosts                5 orders of 100, for 1 s; not needed

@@ -120,6 +120,7 @@ func (n *Node) work() finish.Work {
 	w.Due = n.dueNow() // before what is queued
 	t := n.front.Totals()
 	w.Outbox, w.Queued, w.LimitReached = t.Outbox, t.QueuedTotal(), n.permits.LimitReached()
+	w.Wanted = t.GuestsActive + t.NoteDates
 	return w
 }
 

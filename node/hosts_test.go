@@ -22,7 +22,7 @@ func TestHostsFromAnyNode(t *testing.T) {
 	second := startNode(t, c)
 	nodes := []*running{first, second}
 	converged(t, 2, nodes...)
-	if r, err := second.AddSeeds(t.Context(), []crawl.Seed{{URL: "http://127.0.0.1:8080/"}, {URL: "http://127.0.0.1:8080/1"}, {URL: "http://127.0.0.1:8080/2"}}); err != nil || r.Accepted != 3 {
+	if r, err := second.AddSeeds(t.Context(), []crawl.Seed{{URL: "http://127.0.0.1:8080/"}, {URL: "http://127.0.0.1:8080/1"}, {URL: "http://127.0.0.1:8080/2"}}); err != nil || r.Accepted+r.Duplicates != 3 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	for _, sort := range []string{crawl.SortQueued, crawl.SortFetched, crawl.SortLatency} {

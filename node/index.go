@@ -25,7 +25,8 @@ func (n *Node) openIndexer() {
 func (n *Node) indexRules() search.Rules {
 	b := n.doc.Current()
 	version, excludes := b.Indexed(n.spread.Stamp().ScopeHash, n.doc.Seeds)
-	return search.Rules{On: b.Doc.Settings.Index, Ranked: n.ranking.On(), Version: version, Excludes: excludes}
+	on := b.Doc.Settings.Index || b.Pipeline.Sites.Indexes()
+	return search.Rules{On: on, Ranked: n.ranking.On(), Version: version, Excludes: excludes}
 }
 
 // holdersOf are the members that have a partition, the holder first.

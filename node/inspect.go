@@ -123,6 +123,8 @@ func (h hostsInMemory) LastFailure(ctx context.Context, host crawl.Host) (*crawl
 	return e.dispatcher.LastFailure(ctx, host)
 }
 
+func (h hostsInMemory) Lacks(host crawl.Host) string { return h.node.means.lackedBy(host) }
+
 func (h hostsInMemory) Top(ctx context.Context, sort string, n int) (top []core.TopHost, inMemory int, err error) {
 	e := h.node.engine.Load()
 	if e == nil {

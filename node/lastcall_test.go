@@ -41,7 +41,7 @@ func TestNoRightBehindAClosedDoor(t *testing.T) {
 	if _, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document { return d.Enter(crawl.CrawlRunning, "", "a", time.Now()) }); err != nil {
 		t.Fatal(err)
 	}
-	until(t, time.Minute, func() string {
+	until(t, patience, func() string {
 		if !n.MayFetch(0) {
 			return "it may not fetch"
 		}

@@ -10,6 +10,7 @@ import (
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/dnscache"
+	"crawlnode/documents"
 	"crawlnode/finish"
 	"crawlnode/frontier"
 	"crawlnode/frontier/storage"
@@ -31,6 +32,7 @@ import (
 	"crawlnode/node/tracing"
 	"crawlnode/output"
 	"crawlnode/output/sink"
+	"crawlnode/output/webhooks"
 	"crawlnode/peer"
 	"crawlnode/recrawl"
 	"crawlnode/render"
@@ -42,15 +44,18 @@ import (
 	"crawlnode/security/egress"
 	"crawlnode/security/keyfile"
 	"crawlnode/security/rotation"
+	"crawlnode/security/secrets"
 	"crawlnode/settings/crawldoc"
 	"crawlnode/settings/spread"
 	"crawlnode/status/changes"
 	"crawlnode/status/events"
 	"crawlnode/status/inspect"
 	"crawlnode/status/report"
+	"crawlnode/web/fetcher"
 	"crawlnode/web/traps"
 	"crawlnode/web/wall"
 	"crawlnode/workers"
+	"crawlnode/workers/guests"
 )
 
 // protocolVersion is what nodes of one cluster must share.
@@ -126,6 +131,7 @@ type Node struct {
 	kv      storage.KV
 	front   *frontier.Frontier
 	outputs *output.Outputs
+	earlier *earlier // nil: there are no other archives
 	dns     *dnscache.Cache
 	doc     *crawldoc.Store
 	metrics *metrics.Registry
@@ -148,6 +154,7 @@ type Node struct {
 	indexer   *search.Indexer
 	searcher  *search.Searcher
 	renderer  *render.Renderer
+	documents *documents.Reader
 	inspector *inspect.Inspector
 	contents  *contents.Index
 	elsewhere *scheduler.Elsewhere
@@ -167,8 +174,12 @@ type Node struct {
 	egress         *egress.Rules
 	*workers.Front // answers the API about workers
 	sinks          *sink.Set
-	bot            *bot                        // nil: no request is signed
-	walls          *wall.Table                 // nil: those that crawlnode knows
+	webhooks       *webhooks.Set
+	bot            *bot           // nil: no request is signed
+	walls          *wall.Table    // nil: those that crawlnode knows
+	secrets        *secrets.Store // of --secrets
+	means          *means         // what rules for sites need of this node
+	fetcher        atomic.Pointer[fetcher.Fetcher]
 	mismatch       atomic.Pointer[keyMismatch] // nil: the others sign with the same key
 	mismatchTold   bool                        // measure's: the log has it
 	mismatchPaused bool                        // measure's: it was there a second ago
@@ -199,6 +210,7 @@ type engine struct {
 	dispatcher  *scheduler.Dispatcher
 	turns       *turns.Turns
 	desk        *workers.Desk
+	guests      *guests.Desk
 	completer   *links.Completer
 	moves       *handoff.Driver
 }

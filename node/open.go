@@ -86,6 +86,9 @@ func Open(o Options) (_ *Node, err error) {
 	if n.walls, err = openWalls(n.cfg.WallMarks); err != nil {
 		return nil, err
 	}
+	if err = n.openSecrets(); err != nil {
+		return nil, err
+	}
 	if n.dir, n.name, err = datadir.OpenNamed(n.cfg.Name, n.cfg.DataDir == "", config.NameFrom, n.cfg.DataDirFor); err != nil {
 		return nil, err
 	}
@@ -109,8 +112,14 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openOutputs(o.OpenFile); err != nil {
 		return nil, err
 	}
+	if err = n.openEarlier(); err != nil {
+		return nil, err
+	}
 	if n.sinks, err = sink.Open(n.cfg.Sinks, n.dir.Join("derived"), n.dir.Join("sinks"), func() preferences.Purposes { return n.settings().Obeyed() }, n.log); err != nil {
 		return nil, datadir.Failed("open the sinks", err)
+	}
+	if err = n.openWebhooks(); err != nil {
+		return nil, err
 	}
 	if err = n.openTraces(); err != nil {
 		return nil, err
@@ -127,6 +136,9 @@ func Open(o Options) (_ *Node, err error) {
 	n.openWorkers()
 	n.contents, n.elsewhere = n.newContents(), n.newElsewhere()
 	if err = n.openRenderer(); err != nil {
+		return nil, err
+	}
+	if err = n.openDocuments(); err != nil {
 		return nil, err
 	}
 	n.egress = egress.New(egress.Options{Deny: n.cfg.DenyNet, Allow: n.cfg.AllowNet, Ports: n.cfg.AllowPorts, Listeners: n.listeners(), Interfaces: n.network == nil, Settings: n.settings, Log: n.log})
@@ -239,7 +251,7 @@ func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membe
 		return clusterError("join", err)
 	}
 	n.members, n.id = m, m.Self().ID
-	n.events.Begin(n.name, m.Self().Boot)
+	n.events.Begin(n.name, n.id, m.Self().Boot)
 	return n.doc.Begin(n.id)
 }
 
@@ -311,6 +323,9 @@ func (c caller) Call(ctx context.Context, to membership.Member, payload []byte) 
 // each other. It is safe after a half-done Open.
 func (n *Node) close() {
 	var errs []error
+	if n.documents != nil {
+		errs = append(errs, n.documents.Close())
+	}
 	if n.renderer != nil {
 		n.renderer.Close()
 	}
@@ -330,7 +345,10 @@ func (n *Node) close() {
 		n.dns.Close()
 	}
 	if n.outputs != nil {
-		errs = append(errs, n.outputs.Close(), n.sinks.Finish())
+		errs = append(errs, n.outputs.Close(), n.finishSending())
+	}
+	if n.earlier != nil {
+		errs = append(errs, n.earlier.index.Close())
 	}
 	switch {
 	case n.front != nil:

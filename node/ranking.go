@@ -7,12 +7,21 @@ import (
 	"crawlnode/importance"
 	"crawlnode/local/datadir"
 	"crawlnode/peer"
+	"crawlnode/pipeline"
 )
 
 // This file fits package importance to the rest of the node.
 
 func (n *Node) openRanking() {
-	n.ranking = importance.New(importance.Options{Self: n.id, Store: n.front, Holdings: linkHoldings{n}, Peers: rankingPeers{linkPeers{n}}, Settings: n.settings, Log: n.log})
+	n.ranking = importance.New(importance.Options{
+		Self: n.id, Store: n.front, Holdings: linkHoldings{n}, Peers: rankingPeers{linkPeers{n}},
+		Settings: n.settings, Given: n.givenPriority, Log: n.log,
+	})
+}
+
+// givenPriority reports whether a rule for sites gives a target its priority.
+func (n *Node) givenPriority(t *crawl.Target) bool {
+	return pipeline.PriorityOf(n.sites(), t) != nil
 }
 
 // Credit takes another member's credits for URLs.

@@ -2,10 +2,13 @@ package node
 
 import (
 	"context"
+	"fmt"
 
+	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/peer"
 	"crawlnode/render"
+	"crawlnode/settings/crawldoc"
 )
 
 // This file fits package render to the rest of the node.
@@ -13,8 +16,9 @@ import (
 // cacheShare is the part of --memory for what pages in the browser share.
 const cacheShare = 16
 
-// openRenderer makes what shows pages to a browser. A node that was started with --render needs one; another that takes
-// such settings over says in its health that it has none.
+// openRenderer makes what shows pages to a browser. A node that was started with --render, or
+// with rules for sites that have pages shown, needs one; another that takes such settings over
+// says in its health that it has none.
 func (n *Node) openRenderer() (err error) {
 	c := &n.cfg
 	n.renderer, err = render.New(render.Options{Self: n.id, Dir: n.dir.Join("browser"), Browser: c.Browser, Renderers: c.Renderers, Timeout: c.RenderTimeout,
@@ -23,10 +27,23 @@ func (n *Node) openRenderer() (err error) {
 	if err != nil {
 		return err
 	}
-	if missing := n.renderer.Missing(); missing != nil && c.Render != "" && c.Render != "off" {
+	switch missing := n.renderer.Missing(); {
+	case missing == nil:
+	case c.Render != "" && c.Render != crawl.RenderOff:
 		return usageError(missing)
+	case sitesRender(c, n.version):
+		return usageError(fmt.Errorf("--sites has a rule with render: %w, "+
+			"or take render out of the rules", missing))
 	}
 	return nil
+}
+
+// sitesRender reports whether the rules for sites with which a node was started have pages shown
+// to a browser.
+func sitesRender(c *config.Config, version string) bool {
+	s := c.Settings(version)
+	table, err := crawldoc.CompileSites(&s)
+	return err == nil && table.Renders() // rules with errors were refused before
 }
 
 // askPart asks the holder of a host for what a page in this node's browser asks for.

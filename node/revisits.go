@@ -15,8 +15,11 @@ import (
 // This file fits package recrawl, and the frontier's judge, to the rest of the node.
 
 func (n *Node) openRevisits() {
-	n.revisits = recrawl.New(recrawl.Options{Self: n.id, Boot: n.members.Self().Boot, Pages: n.front, Settings: n.settings, Weighted: importance.Weighted, May: n.mayCrawl,
-		Fetchers: n.busyFetchers, Members: n.memberIDs, Logger: n.log})
+	n.revisits = recrawl.New(recrawl.Options{
+		Self: n.id, Boot: n.members.Self().Boot, Pages: n.front, Settings: n.settings, Sites: n.sites,
+		Weighted: importance.Weighted, May: n.mayCrawl, Fetchers: n.busyFetchers,
+		Members: n.memberIDs, Logger: n.log,
+	})
 	j := judge.New(n.revisits.JudgeTerms, n.revisits.Replanned, n.excludes)
 	j.Tell(n.revisits.Revisited)
 	n.front.SetPlanner(j)

@@ -66,6 +66,7 @@ func (n *Node) runAll(ctx context.Context) error {
 	group.Go(func() error { return n.doc.KeepTime(ctx) })
 	group.Go(func() error { return n.outputs.Run(ctx) })
 	group.Go(func() error { n.sinks.Run(ctx); return nil })
+	group.Go(func() error { n.webhooks.Run(ctx); return nil })
 	group.Go(func() error { return n.lead(ctx) })
 	group.Go(func() error {
 		if err := store.Wait(); err != nil && ctx.Err() == nil {
@@ -173,7 +174,8 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	}
 	e := &engine{partitions: c.Partitions, replication: c.Replication}
 	e.turns = n.newTurns(e)
-	e.dispatcher = n.newDispatcher(e.turns)
+	e.guests = n.newGuests(e)
+	e.dispatcher = n.newDispatcher(e.turns, e.guests)
 	e.completer = links.NewCompleter(n.router, n.outbox, countedVisits{e.dispatcher, n.revisits},
 		links.Results{Outcomes: n.report, Failures: n.outputs, Payloads: n.contents})
 	store := transfer.NewStore(n.front)

@@ -20,7 +20,7 @@ import (
 func (n *Node) openReport() {
 	n.report = report.New(report.Options{ID: n.id, Name: n.name, Version: n.version, Protocol: protocolVersion, Started: n.started, Dir: n.dir.Path(),
 		Keyed: n.keys.ring != nil, Config: &n.cfg, Node: reportedNode{n}, Changes: &n.changes, Members: n.members, Documents: n.doc, Front: n.front, DNS: n.dns,
-		Router: n.router, Outputs: n.outputs, Contents: n.contents, Permits: n.permits, Finisher: n.finisher, Revisits: n.revisits, Raised: n.ranking.Raised, Index: n.indexer.Block, Indexing: n.indexer.Failing, Render: n.renderer.Block, Refusing: n.egress.Refusing, Bot: n.botBlock, BotDiffers: n.botDiffers, Leased: n.leased, Peers: n.peers, Space: n.space, Stalls: n.stalls, Sinks: n.sinks,
+		Router: n.router, Outputs: n.outputs, Contents: n.contents, Permits: n.permits, Finisher: n.finisher, Revisits: n.revisits, Raised: n.ranking.Raised, Index: n.indexer.Block, Indexing: n.indexer.Failing, Render: n.renderer.Block, Refusing: n.egress.Refusing, Bot: n.botBlock, BotDiffers: n.botDiffers, SiteTrouble: n.troubles, Leased: n.leased, Peers: n.peers, Space: n.space, Stalls: n.stalls, Sinks: n.sinks, Webhooks: n.webhooks,
 		Timings: n.timings, Breadth: n.breadth, Processors: n.processors, Traffic: n.pool.Traffic, Traps: n.foundTraps})
 }
 

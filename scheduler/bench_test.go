@@ -11,6 +11,8 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/dnscache"
 	"crawlnode/frontier"
+	"crawlnode/settings/sites"
+	"crawlnode/settings/sites/sitestest"
 	"crawlnode/web/urlnorm"
 )
 
@@ -80,6 +82,10 @@ func (d *endlessDisk) Waiting(_ crawl.Partition, from frontier.WakeCursor, n int
 
 func (d *endlessDisk) Park(context.Context, []frontier.Parked) error { return nil }
 
+func (*endlessDisk) SetDelay(context.Context, crawl.Partition, crawl.Host, time.Duration) error {
+	return nil
+}
+
 func (d *endlessDisk) Block(context.Context, crawl.Partition, crawl.Host, time.Time) error {
 	return nil
 }
@@ -97,10 +103,29 @@ func (oneAddress) Lookup(context.Context, string) (dnscache.Answer, error) {
 
 // BenchmarkVisit is the dispatcher's part of a page: Next, Release, HostState and
 // Completed, from eight goroutines, with reading ahead.
-func BenchmarkVisit(b *testing.B) {
+func BenchmarkVisit(b *testing.B) { benchmarkVisit(b, "") }
+
+// BenchmarkVisitSites is the same with rules for the host, for some of its URLs and for any host.
+func BenchmarkVisitSites(b *testing.B) {
+	benchmarkVisit(b, `
+- match: domain:test
+  retries: 2
+- match: prefix:http://h1.test/some/path/page-1
+  max-pages: 1000000000
+- match: glob:*/archive/*
+  delay: 5ms
+`)
+}
+
+func benchmarkVisit(b *testing.B, text string) {
 	// Inside AllowNet no gap is kept: nothing is waited for.
 	settings := &crawl.Settings{AllowNet: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
-	d := New(Options{Store: newEndlessDisk(b, 64, 16), Resolver: oneAddress{}, Settings: func() *crawl.Settings { return settings }})
+	o := Options{Store: newEndlessDisk(b, 64, 16), Resolver: oneAddress{}, Settings: func() *crawl.Settings { return settings }}
+	if text != "" {
+		table := sitestest.Table(b, settings, text)
+		o.Sites = func() *sites.Table { return table }
+	}
+	d := New(o)
 	ctx, stop := context.WithCancel(context.Background())
 	var running, workers sync.WaitGroup
 	running.Go(func() {

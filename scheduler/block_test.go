@@ -60,3 +60,49 @@ func TestBlock(t *testing.T) {
 		visit(time.Minute, 90*time.Second)
 	})
 }
+
+// TestSetDelay: a host whose delay is set waits so long from then on, and after each request, whether it is in memory or on disk; a smaller one ends that.
+func TestSetDelay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.settings.Delay = time.Second
+		r.disk.add(1, "a.test", 3, 5)
+		r.start(0)
+		defer r.end()
+		if err := r.d.SetDelay(r.ctx, 1, "none.test", time.Minute); !errors.Is(err, crawl.ErrUnknownHost) {
+			t.Errorf("an unknown host: %v", err)
+		}
+		visit := func(least, most time.Duration) {
+			t.Helper()
+			asked := time.Now()
+			v, err := r.d.Next(r.ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := time.Since(asked); d < least || d > most {
+				t.Errorf("it was handed out after %v, want %v to %v", d, least, most)
+			}
+			answer := crawl.Response{Kind: crawl.Fetched, Requested: true, Took: time.Millisecond}
+			r.d.Release(v, answer)
+			if err := r.finish(v, answer); err != nil {
+				t.Error(err)
+			}
+		}
+		set := func(d time.Duration) {
+			t.Helper()
+			if err := r.d.SetDelay(r.ctx, 1, "a.test", d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.d.Hold(1, 7, time.Time{})
+		visit(0, 5*time.Second)
+		set(20 * time.Second)
+		visit(20*time.Second, 25*time.Second)
+		visit(20*time.Second, 25*time.Second)
+		set(3 * time.Second)
+		visit(time.Second, 10*time.Second)
+		set(0)
+		visit(time.Second, 5*time.Second)
+	})
+}

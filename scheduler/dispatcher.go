@@ -97,6 +97,7 @@ type flight struct {
 	spaced    netip.Addr   // whose turn it uses until its release; zero: no address's
 	page      bool         // it holds a page permit
 	used      bool         // the permit became a page
+	released  uint64       // the loop's count of ended requests when this one ended; 0: it has not
 	stray     bool         // its partition was dropped before its release
 	received  atomic.Int64 // bytes of the payload up to now
 	kept      atomic.Int64 // nanoseconds for which its parsing delayed others
@@ -118,6 +119,10 @@ func New(o Options) *Dispatcher {
 		barred: make(map[crawl.Partition]int),
 	}
 	d.o.Scheduler.Delay, d.o.Scheduler.IPDelay, d.o.Scheduler.Excluded = d.delay, d.ipDelay, d.o.Excluded
+	d.o.Scheduler.Retries = d.retries
+	if d.o.Sites != nil {
+		d.o.Scheduler.Pause, d.o.Scheduler.LongestPause = d.pause, d.longestPause
+	}
 	d.o.Scheduler.Received = d.received
 	if d.o.Turns != nil {
 		d.o.Scheduler.Turn, d.o.Scheduler.Idle = d.o.Turns.Turn, d.o.Turns.Idle
@@ -125,6 +130,9 @@ func New(o Options) *Dispatcher {
 	d.errands = []errandTable{{crawl.ViaRobots, &d.robots}}
 	if o.Parts != nil {
 		d.errands = append(d.errands, errandTable{crawl.ViaPart, o.Parts})
+	}
+	if o.Wishes != nil {
+		d.errands = append(d.errands, errandTable{crawl.ViaGuest, o.Wishes})
 	}
 	d.loop = newLoop(d)
 	return d
@@ -175,15 +183,19 @@ func (d *Dispatcher) call(ctx context.Context, f func(now time.Time)) error {
 
 // Next blocks until a host may be requested, and gives it to the caller, who must call Release and
 // Completed once each. It fails with ErrStopped, with the cause of ctx, or with Refuse's error.
-func (d *Dispatcher) Next(ctx context.Context) (crawl.Visit, error) {
+func (d *Dispatcher) Next(ctx context.Context) (crawl.Visit, error) { return d.next(ctx, false) }
+
+// next is Next, or, if wished is set, NextWished.
+func (d *Dispatcher) next(ctx context.Context, wished bool) (crawl.Visit, error) {
 	for {
-		g, err := d.await(ctx)
+		g, err := d.await(ctx, wished)
 		if err != nil || !g.overBudget {
 			return g.visit, err
 		}
 		d.Release(g.visit, crawl.Response{Kind: crawl.Refused})
 		err = d.o.Refuse(context.WithoutCancel(ctx), g.visit, crawl.Outcome{
-			Kind: crawl.Refused, Skip: crawl.SkipHostBudget, Reason: "the host has reached its limit of pages (--max-pages-per-host)", FetchedAt: time.Now(),
+			Kind: crawl.Refused, Skip: crawl.SkipHostBudget,
+			Reason: d.budgetReason(g.visit.Item.URL), FetchedAt: time.Now(),
 		})
 		if err != nil {
 			return crawl.Visit{}, err
@@ -200,7 +212,7 @@ type grant struct {
 // waiter is a caller of Next. The loop sends one grant, or closes the channel.
 type waiter chan grant
 
-func (d *Dispatcher) await(ctx context.Context) (grant, error) {
+func (d *Dispatcher) await(ctx context.Context, wished bool) (grant, error) {
 	if err := ctx.Err(); err != nil {
 		return grant{}, context.Cause(ctx)
 	}
@@ -209,7 +221,7 @@ func (d *Dispatcher) await(ctx context.Context) (grant, error) {
 		w = make(waiter, 1)
 	}
 	select {
-	case d.inbox <- func(time.Time) { d.loop.waiters = append(d.loop.waiters, w) }:
+	case d.inbox <- func(time.Time) { d.loop.line(wished, w) }:
 	case <-ctx.Done():
 		return grant{}, context.Cause(ctx)
 	case <-d.over:

@@ -23,6 +23,16 @@
 // (right.go). In the same two places Turns is asked whether it is this node's turn to request an
 // address whose requests are spaced.
 //
+// # Rules for sites
+//
+// A host has the delay of its site, a URL the retries and the limit of pages of its own. When a
+// rule chooses URLs by a pattern and gives them a longer delay than their host has, the host
+// rests so long after each request for one of them. When rules change, the hosts whose own delay
+// has grown wait for it once from then on, those whose delay has shrunk go on at once, and the
+// others keep their times. That is exact for hosts in memory. For hosts on disk the last few
+// changes are kept (sites.go), and whether a URL's pause is part of a stored wait is not known:
+// the longest pause that a pattern may give a URL of the host is left in it.
+//
 // # Goroutines and queues
 //
 // The goroutine of Run owns the core and all that it knows of partitions and hosts (type loop).
@@ -52,6 +62,7 @@
 //	right.go       how partitions and the right to fetch come and go
 //	state.go       queries and reports between Release and Completed
 //	gaps.go        changed settings
+//	sites.go       rules for sites
 //	budget.go      what counts as a page, and which URLs of a host are over its budget
 //	robots.go      fetches of a robots.txt for another host, within this host's politeness; their
 //	               table is in robotsfetches.go, calls to other nodes in elsewhere.go

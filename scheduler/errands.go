@@ -93,6 +93,7 @@ func (l *loop) wantsErrand(host crawl.Host) bool {
 
 // runErrands offers waiting errands to their hosts, and loads those hosts.
 func (l *loop) runErrands(now time.Time) {
+	l.loadWished()
 	for _, t := range l.d.errands {
 		for _, e := range t.table.Waiting("", now) {
 			h := l.held[e.Partition]

@@ -193,6 +193,17 @@ func (s *fakeDisk) Waiting(p crawl.Partition, from frontier.WakeCursor, n int) (
 	return out, from, nil
 }
 
+func (s *fakeDisk) SetDelay(_ context.Context, _ crawl.Partition, host crawl.Host, d time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.hosts[host]
+	if h == nil {
+		return crawl.ErrUnknownHost
+	}
+	h.state.AskedDelay = d
+	return nil
+}
+
 func (s *fakeDisk) Park(ctx context.Context, hosts []frontier.Parked) error {
 	if !sleep(ctx, max(s.parkDelay, s.loadDelay)) {
 		return ctx.Err()
@@ -200,7 +211,10 @@ func (s *fakeDisk) Park(ctx context.Context, hosts []frontier.Parked) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range hosts {
-		s.parked++
+		if s.parked++; s.hosts[p.Host] == nil {
+			continue // nothing of it is queued
+		}
+		p.State.AskedDelay = s.hosts[p.Host].state.AskedDelay
 		p.State.BlockedUntil = s.hosts[p.Host].state.BlockedUntil
 		s.hosts[p.Host].state = p.State
 		s.hosts[p.Host].place()

@@ -44,7 +44,10 @@ type holding struct {
 	epoch     crawl.Epoch
 	// acquired: no host is requested before this time plus its delay. It never decreases.
 	acquired time.Time
-	frozen   bool
+	// taken is when somebody else, or an earlier process, may have made a request last. acquired is
+	// not before it, and later when gaps grew.
+	taken  time.Time
+	frozen bool
 	// turn counts how often the partition's hosts were dropped, so that results read before a drop
 	// are recognised as old.
 	turn    int
@@ -57,8 +60,10 @@ type holding struct {
 	since  time.Time       // when the last began
 	again  bool            // it must be swept once more, from the start
 	early  int             // how many sweeps load waiting hosts as well: a gap got smaller
-	due    time.Time       // the earliest time of a skipped host
-	denied denials
+	// earlySites is the same for the hosts whose gap did, by a rule for sites.
+	earlySites int
+	due        time.Time // the earliest time of a skipped host
+	denied     denials
 	// lost: notes for hosts in memory may have been lost. The next sweep must then be thorough: it
 	// also tells hosts in memory that URLs are queued.
 	lost, thorough bool
@@ -272,7 +277,7 @@ func (l *loop) swept(now time.Time, h *holding, last bool) bool {
 	case !last:
 		return false
 	}
-	h.thorough, h.early = false, max(h.early-1, 0)
+	h.thorough, h.early, h.earlySites = false, max(h.early-1, 0), max(h.earlySites-1, 0)
 	if h.denied.hosts > 0 {
 		h.waits(now, now.Add(core.LoadAhead+l.pauseDenied()))
 	}
@@ -290,7 +295,7 @@ func (l *loop) admit(now time.Time, h *holding, wakes []frontier.Wake) {
 		switch {
 		case l.leaving[w.Host]:
 			h.again = true
-		case !soon && !l.forgives(h) && w.NotBefore.Sub(h.since) > core.LoadAhead:
+		case !soon && !l.forgives(h, w.Host) && w.NotBefore.Sub(h.since) > core.LoadAhead:
 			// The time of the sweep's start is used. Otherwise hosts that come and go during the
 			// sweep would keep it running for ever, and better bands would wait.
 			h.waits(now, w.NotBefore)
@@ -305,10 +310,11 @@ func (l *loop) admit(now time.Time, h *holding, wakes []frontier.Wake) {
 	}
 }
 
-// forgives reports whether hosts that wait are loaded all the same, because the scheduler may
-// forget the failures for which they wait, by the first sweep, or shorten their waits.
-func (l *loop) forgives(h *holding) bool {
-	return h.early > 0 || h.begun == 1 && !l.d.o.Scheduler.Forgive.IsZero()
+// forgives reports whether a host that waits is loaded all the same, because the scheduler may
+// forget the failures for which it waits, by the first sweep, or shorten its wait.
+func (l *loop) forgives(h *holding, host crawl.Host) bool {
+	return h.early > 0 || h.earlySites > 0 && l.shorter(host) ||
+		h.begun == 1 && !l.d.o.Scheduler.Forgive.IsZero()
 }
 
 // admitDenied loads denied hosts whose domain has room again.
@@ -360,7 +366,8 @@ func (l *loop) load(h *holding, host crawl.Host) {
 			}
 			l.core.Activate(now, core.Queue{
 				Partition: h.partition, Host: host, State: q.State, Robots: q.Robots, Items: q.Items, Next: core.Cursor(q.Next), More: q.More, Queued: q.Queued,
-			}, h.acquired)
+				Shorter: l.shorter(host), Taken: h.taken,
+			}, l.acquired(h, host))
 			if band < crawl.Bands {
 				l.core.NoteQueued(now, host, band)
 			}
@@ -392,6 +399,7 @@ func (l *loop) refillJob(a core.Action) job {
 // lookAtDisk runs once a second. It finds partitions that must be swept, makes room for waiting
 // hosts, and checks whether anything is left that can be fetched.
 func (l *loop) lookAtDisk(now time.Time) {
+	l.forgetChanges(now)
 	l.denied = 0
 	for _, h := range l.held {
 		l.denied += max(h.denied.hosts, h.denied.before)

@@ -18,12 +18,31 @@ const (
 )
 
 // delay is the configured minimum gap for a host at addr.
-func (d *Dispatcher) delay(addr netip.Addr) time.Duration {
-	s := d.o.Settings()
+func (d *Dispatcher) delay(host crawl.Host, addr netip.Addr) time.Duration {
+	r := d.rules()
+	s := r.ofHost(host)
 	if s.Delay <= 0 && !s.Allowed(addr) {
 		return outsideDelay
 	}
 	return s.Delay
+}
+
+// pause is the configured minimum gap after a request for a URL that has a longer one than its host
+// has, by a rule that chooses URLs; else 0.
+func (d *Dispatcher) pause(it *crawl.Item, _ netip.Addr) time.Duration {
+	r := d.rules()
+	if r.sites == nil {
+		return 0
+	}
+	if delay := r.of(it.URL).Delay; delay > r.ofHost(crawl.Host(it.URL.Host())).Delay {
+		return delay
+	}
+	return 0
+}
+
+// longestPause is the longest that a URL of a host may have.
+func (d *Dispatcher) longestPause(host crawl.Host) time.Duration {
+	return d.sites().LongestDelay(string(host))
 }
 
 // ipDelay is the minimum gap for an address.
@@ -45,25 +64,36 @@ func IPDelay(s *crawl.Settings, addr netip.Addr) time.Duration {
 const earlySweeps = 2
 
 // followGaps applies changed settings. A larger gap holds from the next request of each host on,
-// also for hosts on disk; a smaller one from now on. URLs that are now excluded are refused without waiting for their hosts'
-// turns, and open visits to them are cancelled.
+// also for hosts on disk; a smaller one from now on. Where rules for sites have changed, that is so
+// for the hosts whose own gap has, and the others keep their times. URLs that are now excluded are
+// refused without waiting for their hosts' turns, and open visits to them are cancelled.
 func (l *loop) followGaps(now time.Time) {
-	s, before := l.d.o.Settings(), l.settings
-	if s == before {
+	before, after := l.rules, l.d.rules()
+	if after == before {
 		return
 	}
-	l.settings = s
-	if before != nil && !slices.Equal(before.Exclude, s.Exclude) {
+	l.rules = after
+	if before.settings == nil {
+		return // nothing is in memory
+	}
+	if !slices.Equal(before.settings.Exclude, after.settings.Exclude) ||
+		!before.sameSites(&after) && (before.sites.Scopes() || after.sites.Scopes()) {
 		l.core.ExcludeChanged(now)
 		l.takeBackExcluded()
 		for _, h := range l.held {
 			h.again = true
 		}
 	}
-	if before == nil || !gapsGrew(before, s) && !gapsGrew(s, before) {
+	larger := gapsGrew
+	if before.sites != nil || after.sites != nil {
+		l.followSites(now, &before, &after)
+		larger = spacesGrew
+	}
+	grew := larger(before.settings, after.settings)
+	shrank := larger(after.settings, before.settings)
+	if !grew && !shrank {
 		return
 	}
-	grew, shrank := gapsGrew(before, s), gapsGrew(s, before)
 	for _, h := range l.held {
 		if grew {
 			h.acquired = crawl.Latest(h.acquired, now)
@@ -92,22 +122,27 @@ func (l *loop) takeBackExcluded() {
 
 // excludes reports whether a host on disk is excluded as a whole, judged by its first page.
 func (l *loop) excludes(host crawl.Host) bool {
-	if l.d.o.Excluded == nil || len(l.settings.Exclude) == 0 {
+	if l.d.o.Excluded == nil || len(l.rules.settings.Exclude) == 0 && !l.rules.sites.Scopes() {
 		return false
 	}
 	u, err := urlnorm.Parse("http://" + string(host) + "/")
 	return err == nil && l.d.o.Excluded(&crawl.Item{URL: u})
 }
 
-// gapsGrew reports whether after requires a larger gap than before for some host or address. The
-// addresses inside --allow-net matter too, as they decide over the gaps.
+// gapsGrew reports whether after requires a larger gap than before for some host or address.
 func gapsGrew(before, after *crawl.Settings) bool {
+	return after.Delay > before.Delay || spacesGrew(before, after)
+}
+
+// spacesGrew reports whether after requires a larger gap than before for some address. The
+// addresses inside --allow-net matter too, as they decide over the gaps, those of hosts as well.
+func spacesGrew(before, after *crawl.Settings) bool {
 	ipDelay := func(s *crawl.Settings) time.Duration {
 		if s.IPDelay == nil {
 			return defaultIPDelay
 		}
 		return *s.IPDelay
 	}
-	return after.Delay > before.Delay || ipDelay(after) > ipDelay(before) ||
+	return ipDelay(after) > ipDelay(before) ||
 		!slices.Equal(before.AllowNet, after.AllowNet) || before.IPDelay == nil != (after.IPDelay == nil)
 }

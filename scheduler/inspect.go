@@ -51,7 +51,8 @@ func (d *Dispatcher) SilentKeepers(patience time.Duration) (addresses int, longe
 func (d *Dispatcher) LastFailure(ctx context.Context, host crawl.Host) (*crawl.HostFailure, error) {
 	answer := make(chan *crawl.HostFailure, 1)
 	if err := d.call(ctx, func(time.Time) {
-		if why, ok := d.loop.causes[host]; ok && why.Category != crawl.FailureRateLimited && why.Category != crawl.FailureBlocked {
+		why := d.loop.causes[host].HostFailure
+		if why != (crawl.HostFailure{}) && why.Category != crawl.FailureRateLimited && why.Category != crawl.FailureBlocked {
 			answer <- &why
 			return
 		}

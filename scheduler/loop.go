@@ -27,23 +27,26 @@ type loop struct {
 	core    *core.Core
 	base    context.Context // parent of the visits' contexts
 	waiters []waiter
+	wishers []waiter // those that wait for a visit of a host that is wished for
 
 	held     map[crawl.Partition]*holding
-	sweeps   []*holding                       // partitions to be read, in order
-	loading  map[crawl.Host]crawl.Band        // hosts being loaded; best band noted meanwhile, or Bands
-	leaving  map[crawl.Host]bool              // hosts whose state is being written
-	flying   map[crawl.Host][]*flight         // visits that are not completed; rarely more than one per host
-	causes   map[crawl.Host]crawl.HostFailure // why hosts in memory were last unreachable
-	denied   int                              // hosts that wait on disk because their domain has used its share, at the last check
+	sweeps   []*holding                // partitions to be read, in order
+	loading  map[crawl.Host]crawl.Band // hosts being loaded; best band noted meanwhile, or Bands
+	leaving  map[crawl.Host]bool       // hosts whose state is being written
+	flying   map[crawl.Host][]*flight  // visits that are not completed; rarely more than one per host
+	causes   map[crawl.Host]cause      // why hosts in memory were last unreachable
+	released uint64                    // requests that have ended
+	denied   int                       // hosts that wait on disk because their domain has used its share, at the last check
 	diskJobs []job
 	lookups  []job
 	pending  int // disk jobs that a worker has
 
-	noPermit bool            // Permit refused
-	refused  time.Time       // nothing is handed out before
-	settings *crawl.Settings // the settings whose gaps were applied
-	tick     time.Time       // the next check of the hosts on disk
-	wide     bool            // hosts with long waits are also loaded
+	noPermit bool         // Permit refused
+	refused  time.Time    // nothing is handed out before
+	rules    rules        // whose gaps were applied
+	changes  []siteChange // the last, in order
+	tick     time.Time    // the next check of the hosts on disk
+	wide     bool         // hosts with long waits are also loaded
 	fatal    error
 	stopping bool
 }
@@ -52,7 +55,7 @@ func newLoop(d *Dispatcher) loop {
 	return loop{
 		d: d, core: core.New(d.o.Scheduler), base: context.Background(),
 		held: make(map[crawl.Partition]*holding), loading: make(map[crawl.Host]crawl.Band), leaving: make(map[crawl.Host]bool),
-		flying: make(map[crawl.Host][]*flight), causes: make(map[crawl.Host]crawl.HostFailure),
+		flying: make(map[crawl.Host][]*flight), causes: make(map[crawl.Host]cause),
 	}
 }
 
@@ -210,31 +213,46 @@ func (l *loop) wake(now time.Time) time.Time {
 	return at
 }
 
-// handOut gives visits to the waiters.
+// handOut gives visits to the waiters. Who wishes for a host comes first, but for one whose last visit was for a guest.
 func (l *loop) handOut(now time.Time) {
-	for len(l.waiters) > 0 && !l.d.paused.Load() && !l.d.halted.Load() && !l.noPermit && !now.Before(l.refused) {
+	l.grantWishes(now, false)
+	for len(l.waiters) > 0 && l.mayHandOut(now) {
 		v, ok := l.core.Next(now)
 		if !ok {
-			return
+			break
 		}
 		if !l.beginErrand(now, v) {
 			continue
 		}
-		h := l.held[v.Partition]
-		v.Epoch = h.epoch
-		settings := l.d.o.Settings()
-		state, _ := l.core.HostState(v.ID)
-		over := overBudget(v.Item.Via, &state, settings.MaxPagesPerHost)
-		page := !over && isPage(v, settings)
-		if !l.allowed(now, v, page) || !l.send(v, h, l.waiters[0], page, over) {
-			l.core.Release(now, v.ID, crawl.Response{Kind: crawl.Aborted})
-			l.core.Completed(now, v.ID)
-			l.d.errandEnded(&v, nil)
-			return
+		if !l.hand(now, v, l.waiters[0]) {
+			break
 		}
 		l.waiters[0] = nil
 		l.waiters = l.waiters[1:]
 	}
+	l.grantWishes(now, true)
+}
+
+// mayHandOut reports whether visits may be handed out now.
+func (l *loop) mayHandOut(now time.Time) bool {
+	return !l.d.paused.Load() && !l.d.halted.Load() && !l.noPermit && !now.Before(l.refused)
+}
+
+// hand gives an open visit to a waiter. False: it was taken back, and nothing may be handed out now.
+func (l *loop) hand(now time.Time, v crawl.Visit, w waiter) bool {
+	h := l.held[v.Partition]
+	v.Epoch = h.epoch
+	rules := l.d.rules()
+	state, _ := l.core.HostState(v.ID)
+	over := overBudget(v.Item.Via, &state, rules.of(v.Item.URL).MaxPagesPerHost)
+	page := !over && isPage(v, rules.settings)
+	if l.allowed(now, v, page) && l.send(v, h, w, page, over) {
+		return true
+	}
+	l.core.Release(now, v.ID, crawl.Response{Kind: crawl.Aborted})
+	l.core.Completed(now, v.ID)
+	l.d.errandEnded(&v, nil)
+	return false
 }
 
 // allowed calls the hooks. A refusal stops all handing out: without a permit until Wake, without
@@ -278,9 +296,9 @@ func (l *loop) send(v crawl.Visit, h *holding, w waiter, page, over bool) bool {
 
 // withdraw removes a waiter whose caller went away, unless it has its grant.
 func (l *loop) withdraw(w waiter) {
-	for i, o := range l.waiters {
-		if o == w {
-			l.waiters = append(l.waiters[:i:i], l.waiters[i+1:]...)
+	for _, line := range [...]*[]waiter{&l.waiters, &l.wishers} {
+		if i := slices.Index(*line, w); i >= 0 {
+			*line = slices.Delete(*line, i, i+1)
 			close(w)
 			return
 		}
@@ -289,10 +307,10 @@ func (l *loop) withdraw(w waiter) {
 
 // dismiss tells all waiters that no more visits come.
 func (l *loop) dismiss() {
-	for _, w := range l.waiters {
+	for _, w := range slices.Concat(l.waiters, l.wishers) {
 		close(w)
 	}
-	l.waiters = nil
+	l.waiters, l.wishers = nil, nil
 }
 
 func (l *loop) flight(id uint64) *flight {
@@ -306,6 +324,8 @@ func (l *loop) release(now time.Time, id uint64, r crawl.Response) {
 	if f == nil {
 		return
 	}
+	l.released++
+	f.released = l.released
 	l.endTurn(f, r.Requested)
 	l.tellTaken(f)
 	if state, ok := l.core.Release(now, id, r); ok {
@@ -346,9 +366,7 @@ func (l *loop) completed(now time.Time, id uint64) {
 	delete(l.d.flights, id)
 	written, why := f.taken && f.newest, f.why
 	l.d.mu.Unlock()
-	if delete(l.causes, f.host); why != (crawl.HostFailure{}) {
-		l.causes[f.host] = why
-	}
+	l.caused(f, why)
 	if written {
 		l.core.HostState(id) // as HostState would have told the core
 	}
@@ -363,6 +381,25 @@ func (l *loop) completed(now time.Time, id uint64) {
 	h := l.held[f.partition]
 	h.visits--
 	h.announceQuiet()
+}
+
+// cause is why a host was unreachable at a request, or the zero HostFailure: it was reached.
+type cause struct {
+	crawl.HostFailure
+	released uint64 // the request, in the order of their ends
+}
+
+// caused notes what f, which is completed, has learnt of its host. Visits of a host are completed
+// in any order, so the one counts whose request ended last. A visit without a request has learnt
+// nothing.
+func (l *loop) caused(f *flight, why crawl.HostFailure) {
+	if f.released >= l.causes[f.host].released && (f.released > 0 || why != (crawl.HostFailure{})) {
+		l.causes[f.host] = cause{why, f.released}
+	}
+	// Its order matters only while an older visit is not completed.
+	if l.causes[f.host].HostFailure == (crawl.HostFailure{}) && len(l.flying[f.host]) == 1 {
+		delete(l.causes, f.host)
+	}
 }
 
 // endTurn says that f's request to its address has ended.

@@ -10,6 +10,7 @@ import (
 	"crawlnode/dnscache"
 	"crawlnode/frontier"
 	"crawlnode/scheduler/core"
+	"crawlnode/settings/sites"
 	"crawlnode/web/urlnorm"
 )
 
@@ -30,6 +31,8 @@ type Store interface {
 	Park(ctx context.Context, hosts []frontier.Parked) error
 	// Block writes until when a host is left alone, which Park does not change.
 	Block(ctx context.Context, p crawl.Partition, host crawl.Host, until time.Time) error
+	// SetDelay writes the least gap that a program outside wants for a host, which Park does not change.
+	SetDelay(ctx context.Context, p crawl.Partition, host crawl.Host, d time.Duration) error
 	// FailHost gives up the queued URLs of a host, for reason, and counts them.
 	FailHost(ctx context.Context, p crawl.Partition, host crawl.Host, reason string) (int, error)
 }
@@ -66,14 +69,19 @@ type Options struct {
 	Turns Turns
 	// Parts are what pages that a browser shows ask for; nil: there are none.
 	Parts Errands
+	// Wishes are hosts of which somebody wants a visit; nil: there are none.
+	Wishes Wishes
 	// LookupRoom returns how many look-ups the name servers can take at a time; nil means Lookups.
 	// It is called in every turn of the loop.
 	LookupRoom func() int
 	// Fetchers returns how many visits there can be at a time; nil means Scheduler.Fetchers. It is called in every turn
 	// of the loop.
 	Fetchers func() int
-	// Settings returns the crawl's current rules. It is called for every decision.
+	// Settings returns the crawl's current rules, and Sites those for sites that go with them; nil:
+	// there are none. Sites returns the same table until one of both changes. They are called for
+	// every decision.
 	Settings func() *crawl.Settings
+	Sites    func() *sites.Table
 	// Refuse completes a visit of a host that has reached --max-pages-per-host. It runs on the
 	// goroutine that called Next, after Release, and may block. It must call Completed, as for any
 	// visit.
@@ -90,8 +98,8 @@ type Options struct {
 	// MayLastTry says that no other node has anything to fetch, so that frozen hosts get their last
 	// try.
 	MayLastTry func() bool
-	// Scheduler holds the scheduler's configuration. The dispatcher sets its Delay and IPDelay from
-	// Settings, and its Excluded from Excluded above.
+	// Scheduler holds the scheduler's configuration. The dispatcher sets its gaps and Retries from
+	// Settings and Sites, and its Excluded from Excluded above.
 	Scheduler core.Config
 	// Readers and Lookups are the numbers of goroutines that read the disk and resolve names.
 	// Default 4 and 64.

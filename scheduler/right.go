@@ -201,10 +201,10 @@ func (l *loop) obey(now time.Time, o order) {
 	before := h.acquired
 	switch {
 	case !o.floor.IsZero():
-		h.acquired = crawl.Latest(h.acquired, o.floor)
+		h.acquired, h.taken = crawl.Latest(h.acquired, o.floor), crawl.Latest(h.taken, o.floor)
 	case !known || h.dropped || o.kind == orderHold:
 		// Nothing in memory guarantees the hosts' gaps.
-		h.acquired = crawl.Latest(h.acquired, o.at)
+		h.acquired, h.taken = crawl.Latest(h.acquired, o.at), crawl.Latest(h.taken, o.at)
 	}
 	if h.strays > 0 {
 		h.awaited = &o
@@ -246,7 +246,7 @@ func (l *loop) yield(now time.Time, o order) {
 		return
 	}
 	h.frozen, h.awaited = true, nil
-	h.acquired = crawl.Latest(h.acquired, o.at)
+	h.acquired, h.taken = crawl.Latest(h.acquired, o.at), crawl.Latest(h.taken, o.at)
 	l.forget(now, h)
 }
 
@@ -261,7 +261,7 @@ func (l *loop) strayEnded(now time.Time, f *flight, requested bool) {
 	h := l.held[f.partition]
 	h.strays--
 	if requested {
-		h.acquired = crawl.Latest(h.acquired, now)
+		h.acquired, h.taken = crawl.Latest(h.acquired, now), crawl.Latest(h.taken, now)
 	}
 	if o := h.awaited; o != nil && h.strays == 0 {
 		h.awaited = nil

@@ -8,15 +8,15 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// pageLinkBytes bounds the links of one page, as they are written between nodes: a message of theirs has 8 MiB at most, and one with a result must
-// not be larger, or it would never arrive.
+// pageLinkBytes bounds the links of one page, as they are written between nodes: a message of
+// theirs has 8 MiB at most, and one with a result must not be larger, or it would never arrive.
 const pageLinkBytes = 3 << 20
 
 // maxField bounds each of the other texts of a result.
 const maxField = 500
 
-// lighten cuts what a worker says to what counts. A link that is left out becomes "", so that it is still counted: it is longer than a URL may be,
-// or the page has more links than are taken.
+// lighten cuts what a worker says to what counts. A link that is left out becomes "", so that it is
+// still counted: it is longer than a URL may be, or the page has more links than are taken.
 func lighten(r *crawl.WorkerResult) {
 	for _, field := range []*string{&r.Status, &r.ContentType, &r.ContentHash, (*string)(&r.Simhash), &r.Error} {
 		*field = (*field)[:min(len(*field), maxField)]

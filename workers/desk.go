@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier"
 	"crawlnode/pipeline"
+	"crawlnode/web/urlnorm"
+	"crawlnode/workers/guests"
 	"crawlnode/workers/leases"
 )
 
@@ -21,7 +24,8 @@ var (
 const (
 	// MaxWaiting bounds those that wait for URLs at one node.
 	MaxWaiting = 1024
-	// MaxOpen bounds the leased URLs of one node. Each holds one of the dispatcher's hosts in memory.
+	// MaxOpen bounds the leased URLs of one node. Each holds one of the dispatcher's hosts in
+	// memory.
 	MaxOpen = 16_384
 	// MaxOpenPerWorker bounds the leased URLs of one worker at one node.
 	MaxOpenPerWorker = 4 * crawl.MaxLeaseBatch
@@ -34,11 +38,21 @@ const (
 // Source is the dispatcher.
 type Source interface {
 	pipeline.Source
-	// Reserve writes that the visits' hosts must not be requested until their holds end, whoever has them then.
+	// Reserve writes that the visits' hosts must not be requested until their holds end, whoever
+	// has them then.
 	Reserve(ctx context.Context, visits []crawl.Visit, hold func(*crawl.Visit) crawl.LeaseHold) (kept []bool, err error)
-	// Adopt opens visits for those of the claims that Reserve wrote, here or at an earlier holder, and that nobody has used since. Others
-	// have the ID 0. After crawl.ErrMoving it may open more later.
+	// Adopt opens visits for those of the claims that Reserve wrote, here or at an earlier holder,
+	// and that nobody has used since. Others have the ID 0. After crawl.ErrMoving it may open more
+	// later.
 	Adopt(ctx context.Context, claims []crawl.LeaseClaim) (visits []crawl.Visit, err error)
+	// Withdraw takes a URL out of memory that is about to leave the queue, and reports whether a
+	// visit of it is under way.
+	Withdraw(ctx context.Context, host crawl.Host, url string) (underWay bool, err error)
+	// Late opens the queued URL of a result that comes without a visit.
+	Late(ctx context.Context, p crawl.Partition, u urlnorm.URL) (crawl.Visit, crawl.LateState, error)
+	// SetDelay has nobody request a host more often than once in d, whoever has it then; 0 ends
+	// that.
+	SetDelay(ctx context.Context, p crawl.Partition, host crawl.Host, d time.Duration) error
 	// Block has nobody request a host before until, whoever has it then; the zero time ends that.
 	Block(ctx context.Context, p crawl.Partition, host crawl.Host, until time.Time) error
 }
@@ -53,16 +67,36 @@ type Pages interface {
 // Options are the parts of a Desk. All are required but Copied.
 type Options struct {
 	Source Source
-	// Copied waits until what was stored in the partitions is on the disks of their in-sync sets, and says of each whether it is. It
-	// begins before the storing: it returns the function that waits. Nil: there are no replicas.
+	// Copied waits until what was stored in the partitions is on the disks of their in-sync sets,
+	// and says of each whether it is. It begins before the storing: it returns the function that
+	// waits. Nil: there are no replicas.
 	Copied func([]crawl.Partition) func(context.Context) func(crawl.Partition) bool
 	// Partition is a host's.
 	Partition func(crawl.Host) crawl.Partition
 	// Lease is how long a lease lasts.
 	Lease time.Duration
+	// Guests gives out URLs of other crawls; nil: there are none.
+	Guests *guests.Desk
+	// Notes has what clients have said; nil: nothing.
+	Notes Notes
+	// GuestStore has the URLs of other crawls, and Held are the partitions that this node holds;
+	// with Guests.
+	GuestStore GuestStore
+	Held       func() []crawl.Partition
+	// Forgotten is called when URLs of the cluster's own crawl are deleted, on whichever node.
+	Forgotten func()
 }
 
-// Desk gives visits of this node to workers and takes their results. Any goroutine may call its methods.
+// Notes has what clients of the URLFrontier protocol have said: the frontier.
+type Notes interface {
+	NoteOf(p crawl.Partition, u urlnorm.URL) (crawl.Note, bool, error)
+	PutNotes(ctx context.Context, puts []frontier.NotePut) error
+	DropNotes(ctx context.Context, puts []frontier.NotePut) error
+	Forget(ctx context.Context, p crawl.Partition, c frontier.Forgotten) (int, error)
+}
+
+// Desk gives visits of this node to workers and takes their results. Any goroutine may call its
+// methods.
 type Desk struct {
 	o      Options
 	mu     sync.Mutex // guards the rest of this block; held for moments only
@@ -70,7 +104,9 @@ type Desk struct {
 	book   *leases.Book
 	line   leases.Line
 	waits  map[*leases.Waiter]chan struct{} // closed when the wait is over
+	keyed  map[crawl.Host][]*keyed          // those who wait for a URL of one host
 	open   map[uint64]*visit                // by visit
+	byURL  map[string]uint64                // open visits that are leased
 	writes map[crawl.LeaseTag]*writing      // results on their way to the disks
 	closed bool
 	broken error // the first storage error
@@ -87,13 +123,14 @@ type visit struct {
 	crawl.Visit
 	unwatch func() bool
 	lease   crawl.LeaseTag // 0: no worker knows of it yet
+	kept    bool           // the end of its lease does not count as an attempt
 }
 
 // NewDesk makes a Desk, which gives out nothing before Use.
 func NewDesk(o Options) *Desk {
 	return &Desk{
 		o: o, book: leases.NewBook(leases.Limits{Open: MaxOpen, PerWorker: MaxOpenPerWorker, Settled: maxSettled}),
-		waits: map[*leases.Waiter]chan struct{}{}, open: map[uint64]*visit{}, writes: map[crawl.LeaseTag]*writing{}, demand: demand{coming: map[uint64]struct{}{}}, tell: make(chan struct{}, 1),
+		waits: map[*leases.Waiter]chan struct{}{}, open: map[uint64]*visit{}, byURL: map[string]uint64{}, keyed: map[crawl.Host][]*keyed{}, writes: map[crawl.LeaseTag]*writing{}, demand: demand{coming: map[uint64]struct{}{}}, tell: make(chan struct{}, 1),
 		settling: make(chan struct{}, settlers),
 	}
 }
@@ -112,8 +149,9 @@ func (d *Desk) Counts() leases.Counts {
 	return d.book.Counts()
 }
 
-// Run ends waits and leases when their time is over, until ctx ends. Then it waits until every visit has ended: the
-// dispatcher, whose Run ends as well, takes them back. The error is a storage error.
+// Run ends waits and leases when their time is over, until ctx ends. Then it waits until every
+// visit has ended: the dispatcher, whose Run ends as well, takes them back. The error is a storage
+// error.
 func (d *Desk) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -157,7 +195,7 @@ func (d *Desk) turn(now time.Time) time.Time {
 	for _, v := range over {
 		go func() { // each waits for a write; ends counts them
 			defer d.ends.Done()
-			d.note(d.pages.Return(context.Background(), v.Visit, true, pipeline.Held{}, true, "its worker's lease ended without a result"))
+			d.note(d.pages.Return(context.Background(), v.Visit, true, pipeline.Held{}, !v.kept, "its worker's lease ended without a result"))
 		}()
 	}
 	return next
@@ -186,6 +224,9 @@ func (d *Desk) remove(id uint64) *visit {
 	v := d.open[id]
 	if v != nil {
 		delete(d.open, id)
+		if url := v.Item.URL.String(); d.byURL[url] == id {
+			delete(d.byURL, url)
+		}
 		v.unwatch()
 	}
 	return v
@@ -220,7 +261,10 @@ func (d *Desk) Take(v crawl.Visit) bool {
 	defer d.mu.Unlock()
 	now := time.Now()
 	delete(d.demand.coming, v.ID)
-	full, ok := d.line.Give(now, v.ID)
+	full, ok := (*leases.Waiter)(nil), d.giveKeyed(v.Host, v.ID)
+	if !ok {
+		full, ok = d.line.Give(now, v.ID)
+	}
 	if !ok {
 		return false
 	}

@@ -9,8 +9,8 @@
 // # A lease
 //
 // A leased URL is a visit of the dispatcher that stays open: its host has no other visit, and its
-// page permit is used. Package workers/leases, which is pure, has the rules. The visit ends in one of
-// three ways, whichever removes it from Desk.open first:
+// page permit is used. Package workers/leases, which is pure, has the rules. The visit ends in one
+// of three ways, whichever removes it from Desk.open first:
 //
 //	result      the host's gap begins; links, record and retries are as for a page fetched here
 //	expiry      it counts as a failed attempt (timeout), and the host's gap begins

@@ -8,8 +8,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// Feed is the pipeline's Source for the desk: the dispatcher, but a visit is asked for only while somebody in the line
-// wants one, so that no host's turn is taken for nobody.
+// Feed is the pipeline's Source for the desk: the dispatcher, but a visit is asked for only while
+// somebody in the line wants one, so that no host's turn is taken for nobody.
 type Feed struct {
 	Source
 	desk *Desk
@@ -83,8 +83,8 @@ func (d *Desk) mayAsk(ctx context.Context) (*asker, context.Context, error) {
 	}
 }
 
-// asked says that a call has ended, with a visit or without. A visit that is spent on robots.txt does not reach the line, and
-// may take long: somebody else asks in its place.
+// asked says that a call has ended, with a visit or without. A visit that is spent on robots.txt
+// does not reach the line, and may take long: somebody else asks in its place.
 func (d *Desk) asked(a *asker, v *crawl.Visit, got bool) {
 	a.cancel()
 	d.mu.Lock()

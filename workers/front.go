@@ -22,13 +22,15 @@ const (
 	longestRound = time.Second
 	// callRoom is what a call of another node may take beyond the wait that it asks for.
 	callRoom = copyPatience + time.Second
-	// pieceBytes bounds the results in one call of another node, about; a single larger one goes alone.
+	// pieceBytes bounds the results in one call of another node, about; a single larger one goes
+	// alone.
 	pieceBytes = 2 << 20
 	// MaxPatience bounds one call of Next.
 	MaxPatience = time.Minute
 )
 
-// Cluster is this node and the others, as a Front sees them. Desk is nil before the node has joined, and Ready says then, and otherwise, why workers cannot be served.
+// Cluster is this node and the others, as a Front sees them. Desk is nil before the node has
+// joined, and Ready says then, and otherwise, why workers cannot be served.
 type Cluster struct {
 	Self       crawl.NodeID
 	Others     func() []crawl.NodeID
@@ -43,11 +45,26 @@ type Cluster struct {
 	Lease time.Duration
 	// State is the crawl's, with its user agent and the product token of robots directives.
 	State func() (state, userAgent, robotsAgent string)
+	// Normalize is what the settings make of a canonical URL; nil: the same.
+	Normalize func(urlnorm.URL) urlnorm.URL
+	// Start starts a crawl that waits for its first URLs; nil: there is nothing to start.
+	Start Start
+	// OpenPorts lets URLs of other crawls at these ports be requested; nil: all may be.
+	OpenPorts func(ctx context.Context, ports []uint16) error
 	// Add stores URLs that programs have found.
 	Add func(context.Context, []crawl.FoundURL) (crawl.FoundReport, error)
 }
 
-// Front answers workers for the whole cluster. It keeps nothing: every node answers for every lease.
+// Start lets URLs of clients start the crawl.
+type Start interface {
+	// May returns why the crawl could fetch nothing at all; nil when it could.
+	May() error
+	// Run starts an idle or finished crawl, and waits until more than half of the members know.
+	Run(ctx context.Context) error
+}
+
+// Front answers workers for the whole cluster. It keeps nothing: every node answers for every
+// lease.
 type Front struct {
 	cluster Cluster
 	first   time.Duration // firstWait
@@ -64,8 +81,8 @@ func (f *Front) AddFound(ctx context.Context, found crawl.FoundURLs) (crawl.Foun
 	return f.cluster.Add(ctx, found.URLs)
 }
 
-// NextURLs leases URLs to a worker: of this node's hosts first, then of the others'. It waits until there are any, for
-// as long as the query says.
+// NextURLs leases URLs to a worker: of this node's hosts first, then of the others'. It waits until
+// there are any, for as long as the query says.
 func (f *Front) NextURLs(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLease, error) {
 	if err := f.cluster.Ready(); err != nil {
 		return crawl.WorkerLease{}, err
@@ -76,7 +93,15 @@ func (f *Front) NextURLs(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLe
 }
 
 func (f *Front) next(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLease, error) {
-	b := batch{id: newLeaseID(time.Now().Add(f.cluster.Lease)), worker: q.Worker, most: q.Most, lease: crawl.WorkerLease{URLs: []crawl.LeasedURL{}}}
+	life := f.cluster.Lease
+	if q.Life > 0 {
+		q.Life = min(q.Life, crawl.MaxLeaseLife)
+		life = q.Life
+	}
+	if q.Host != "" {
+		return f.nextOf(ctx, q, life)
+	}
+	b := batch{id: newLeaseID(time.Now().Add(life)), query: q, worker: q.Worker, most: q.Most, lease: crawl.WorkerLease{URLs: []crawl.LeasedURL{}}}
 	until := time.Now().Add(min(max(q.Wait, 0), MaxPatience))
 	for wait := f.first; ; wait = min(2*wait, longestRound) {
 		others := f.cluster.Others()
@@ -84,7 +109,7 @@ func (f *Front) next(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLease,
 		if len(others) > 0 {
 			left = min(left, wait)
 		}
-		g, here := f.cluster.Desk().Next(ctx, b.id, b.worker, b.missing(), max(left, 0))
+		g, here := f.cluster.Desk().answerNext(ctx, b.question(b.missing(), max(left, 0)))
 		b.add(g)
 		if b.missing() > 0 && len(others) > 0 && ctx.Err() == nil {
 			f.askOthers(ctx, &b, others, min(wait, max(time.Until(until), 0)))
@@ -104,9 +129,43 @@ func (f *Front) next(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLease,
 	}
 }
 
+// nextOf leases a URL of one host, at the node that holds it.
+func (f *Front) nextOf(ctx context.Context, q crawl.NextQuery, life time.Duration) (crawl.WorkerLease, error) {
+	b := batch{id: newLeaseID(time.Now().Add(life)), query: q, worker: q.Worker, most: 1, lease: crawl.WorkerLease{URLs: []crawl.LeasedURL{}}}
+	wait := min(max(q.Wait, 0), longestRound)
+	start := time.Now()
+	switch to := f.cluster.Holder(ring.PartitionOf(q.Host, f.cluster.Partitions())); to {
+	case f.cluster.Self:
+		g, err := f.cluster.Desk().answerNext(ctx, b.question(1, wait))
+		if b.add(g); err != nil {
+			return crawl.WorkerLease{}, err
+		}
+	case "":
+		return crawl.WorkerLease{}, fmt.Errorf("no node is known that holds %s now: %w", q.Host, crawl.ErrMoving)
+	default:
+		// As in askOthers, who hangs up does not end the call.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait+callRoom)
+		defer cancel()
+		a, err := f.call(ctx, to, encode(question{Next: b.question(1, wait)}))
+		if err = errors.Join(err, a.err()); err != nil {
+			return crawl.WorkerLease{}, fmt.Errorf("URLs of %s at node %s: %w", q.Host, to, err)
+		}
+		if a.Grant != nil {
+			g := *a.Grant
+			g.Left -= time.Since(start)
+			b.add(g)
+		}
+	}
+	if len(b.lease.URLs) == 0 {
+		return b.lease, nil
+	}
+	return b.finish(), nil
+}
+
 // batch is a lease that is being gathered.
 type batch struct {
 	id, worker string
+	query      crawl.NextQuery
 	most       int
 	lease      crawl.WorkerLease
 	left       time.Duration
@@ -114,11 +173,21 @@ type batch struct {
 
 func (b *batch) missing() int { return b.most - len(b.lease.URLs) }
 
+// question is what a node is asked for.
+func (b *batch) question(most int, wait time.Duration) *nextQuestion {
+	q := &b.query
+	return &nextQuestion{Lease: b.id, Worker: b.worker, Most: most, Wait: wait, Life: q.Life, Host: q.Host, Crawl: q.Crawl, Any: q.Any}
+}
+
 func (b *batch) add(g Grant) {
 	if len(g.URLs) == 0 {
 		return
 	}
 	b.lease.URLs = append(b.lease.URLs, g.URLs...)
+	b.lease.Notes = append(b.lease.Notes, g.Notes...)
+	for len(b.lease.Notes) < len(b.lease.URLs) { // a node of an earlier version says none
+		b.lease.Notes = append(b.lease.Notes, crawl.LeaseNote{})
+	}
 	if b.left == 0 || g.Left < b.left {
 		b.left = g.Left
 	}
@@ -131,8 +200,9 @@ func (b *batch) finish() crawl.WorkerLease {
 	return b.lease
 }
 
-// askOthers asks the other nodes for what is missing, an equal share of each. If less is missing than there are nodes, only as many of them are asked,
-// by chance: what one gives beyond the batch would be leased for nothing.
+// askOthers asks the other nodes for what is missing, an equal share of each. If less is missing
+// than there are nodes, only as many of them are asked, by chance: what one gives beyond the batch
+// would be leased for nothing.
 func (f *Front) askOthers(ctx context.Context, b *batch, others []crawl.NodeID, wait time.Duration) {
 	missing := b.missing()
 	others = slices.Clone(others)
@@ -145,12 +215,13 @@ func (f *Front) askOthers(ctx context.Context, b *batch, others []crawl.NodeID, 
 		}
 		return n
 	}
-	// A worker that hangs up does not end the calls: what a node has leased for it is told to nobody then, but no call is without an answer.
+	// A worker that hangs up does not end the calls: what a node has leased for it is told to
+	// nobody then, but no call is without an answer.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait+callRoom)
 	defer cancel()
 	start := time.Now()
 	for _, a := range fanout.Ask(others, func(to crawl.NodeID) (answer, error) {
-		return f.call(ctx, to, encode(question{Next: &nextQuestion{Lease: b.id, Worker: b.worker, Most: share(to), Wait: wait}}))
+		return f.call(ctx, to, encode(question{Next: b.question(share(to), wait)}))
 	}) {
 		if a.Err == nil && a.Value.Grant != nil { // a node that does not answer has nothing for now
 			g := *a.Value.Grant
@@ -160,13 +231,29 @@ func (f *Front) askOthers(ctx context.Context, b *batch, others []crawl.NodeID, 
 	}
 }
 
-// SettleURLs takes results of any node's URLs and returns when what counts is in the frontier. crawl.ErrLeaseEnded: none counts. Any other error: some may count
-// already; sending all of them again is harmless.
+// SettleURLs takes results of any node's URLs and returns when what counts is in the frontier.
+// crawl.ErrLeaseEnded: none counts. Any other error: some may count already; sending all of them
+// again is harmless.
 func (f *Front) SettleURLs(ctx context.Context, r crawl.WorkerResults) (crawl.ResultsReport, error) {
+	return f.settle(ctx, r, false)
+}
+
+// SettleLate is SettleURLs for results that count as well when their lease has ended, or when it is
+// not said (""), while nobody else has the URL. Ended are then those that somebody else has, and
+// URLs that were never admitted.
+func (f *Front) SettleLate(ctx context.Context, r crawl.WorkerResults) (crawl.ResultsReport, error) {
+	return f.settle(ctx, r, true)
+}
+
+func (f *Front) settle(ctx context.Context, r crawl.WorkerResults, late bool) (crawl.ResultsReport, error) {
 	if err := f.cluster.Ready(); err != nil {
 		return crawl.ResultsReport{}, err
 	}
-	if end, ok := endOf(r.LeaseID); !ok || len(r.Results) == 0 && time.Now().After(end) {
+	if late {
+		if _, ok := endOf(r.LeaseID); !ok {
+			r.LeaseID = ""
+		}
+	} else if end, ok := endOf(r.LeaseID); !ok || len(r.Results) == 0 && time.Now().After(end) {
 		return crawl.ResultsReport{Ended: len(r.Results)}, crawl.ErrLeaseEnded
 	}
 	var sum crawl.ResultsReport
@@ -187,9 +274,10 @@ func (f *Front) SettleURLs(ctx context.Context, r crawl.WorkerResults) (crawl.Re
 	var calls sync.WaitGroup
 	for to, results := range by {
 		calls.Go(func() {
-			report, err := f.settleAt(ctx, to, r.LeaseID, results)
-			if err != nil && leaseOver(r.LeaseID, time.Now()) {
-				// Nobody can say, and nobody gives the host away before the lease is over: so long the worker has tried.
+			report, err := f.settleAt(ctx, to, r.LeaseID, results, late)
+			if err != nil && !late && leaseOver(r.LeaseID, time.Now()) {
+				// Nobody can say, and nobody gives the host away before the lease is over: so long
+				// the worker has tried.
 				report.Ended, err = len(results)-report.Processed, nil
 			}
 			mu.Lock()
@@ -211,17 +299,17 @@ func (f *Front) SettleURLs(ctx context.Context, r crawl.WorkerResults) (crawl.Re
 }
 
 // settleAt takes the results of one node's URLs to it.
-func (f *Front) settleAt(ctx context.Context, to crawl.NodeID, id string, results []crawl.WorkerResult) (crawl.ResultsReport, error) {
+func (f *Front) settleAt(ctx context.Context, to crawl.NodeID, id string, results []crawl.WorkerResult, late bool) (crawl.ResultsReport, error) {
 	switch to {
 	case f.cluster.Self:
-		return f.cluster.Desk().Settle(ctx, id, results)
+		return f.cluster.Desk().settle(ctx, id, results, late)
 	case "":
 		return crawl.ResultsReport{}, fmt.Errorf("no node is known that holds %s now: its partition is moving", results[0].URL)
 	}
 	var sum crawl.ResultsReport
 	for len(results) > 0 {
 		n := piece(results)
-		a, err := f.call(ctx, to, encode(question{Results: &crawl.WorkerResults{LeaseID: id, Results: results[:n]}}))
+		a, err := f.call(ctx, to, encode(question{Results: &crawl.WorkerResults{LeaseID: id, Results: results[:n]}, Late: late}))
 		if err = errors.Join(err, a.err()); err != nil {
 			return sum, fmt.Errorf("results for node %s: %w", to, err)
 		}

@@ -15,7 +15,8 @@ import (
 
 const partitions = 1 << 20
 
-// nodes is a cluster of desks that call each other. Host names begin with the name of the node that holds them.
+// nodes is a cluster of desks that call each other. Host names begin with the name of the node that
+// holds them.
 type nodes struct {
 	unready error
 	desks   map[crawl.NodeID]*Desk
@@ -68,7 +69,8 @@ func cluster(t *testing.T) (f *Front, c *nodes, worlds map[crawl.NodeID]*world) 
 	return c.at("a"), c, worlds
 }
 
-// TestBatchOfAllNodes: a worker gets the URLs of all nodes under one lease, the asked node's first, and any node takes their results.
+// TestBatchOfAllNodes: a worker gets the URLs of all nodes under one lease, the asked node's first,
+// and any node takes their results.
 func TestBatchOfAllNodes(t *testing.T) {
 	t.Parallel()
 	f, c, worlds := cluster(t)
@@ -97,7 +99,8 @@ func TestBatchOfAllNodes(t *testing.T) {
 	}
 }
 
-// TestNodeIsDown: the other nodes' URLs are given out, and results for the one that is down are to be sent again.
+// TestNodeIsDown: the other nodes' URLs are given out, and results for the one that is down are to
+// be sent again.
 func TestNodeIsDown(t *testing.T) {
 	t.Parallel()
 	f, c, worlds := cluster(t)
@@ -118,8 +121,8 @@ func TestNodeIsDown(t *testing.T) {
 	worlds["b"].became("settled 200", "http://b.test/")
 }
 
-// TestResultsFollowThePartition: results count at the node that has the URL by now, and are to be sent again while nobody has it; when the lease is
-// over they are refused.
+// TestResultsFollowThePartition: results count at the node that has the URL by now, and are to be
+// sent again while nobody has it; when the lease is over they are refused.
 func TestResultsFollowThePartition(t *testing.T) {
 	t.Parallel()
 	f, c, worlds := cluster(t)
@@ -157,7 +160,8 @@ func TestResultsFollowThePartition(t *testing.T) {
 	}
 }
 
-// TestFrontWaits: a call without URLs ends with its wait, and one whose worker has too many at once.
+// TestFrontWaits: a call without URLs ends with its wait, and one whose worker has too many at
+// once.
 func TestFrontWaits(t *testing.T) {
 	t.Parallel()
 	f, _, worlds := cluster(t)

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// A lease's id is 32 random hexadecimal digits and the second in which it ends, by the clock of the node that the worker asked. Who knows
-// an id may send its results. The time is only used to give up when no node answers for a URL, and when there is no result to judge.
+// A lease's id is 32 random hexadecimal digits and the second in which it ends, by the clock of the
+// node that the worker asked. Who knows an id may send its results. The time is only used to give
+// up when no node answers for a URL, and when there is no result to judge.
 
 // idRandom is the random part, in bytes.
 const idRandom = 16

@@ -16,7 +16,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// TestLeaseIDs: an id that no node gives, and an empty list of a lease that has ended, are answered as a lease that has ended.
+// TestLeaseIDs: an id that no node gives, and an empty list of a lease that has ended, are answered
+// as a lease that has ended.
 func TestLeaseIDs(t *testing.T) {
 	t.Parallel()
 	f, _, _ := cluster(t)
@@ -44,7 +45,8 @@ func TestLeaseIDs(t *testing.T) {
 	}
 }
 
-// TestForeignURLs: results for URLs of nobody's lease, or of another worker's, cost nobody anything.
+// TestForeignURLs: results for URLs of nobody's lease, or of another worker's, cost nobody
+// anything.
 func TestForeignURLs(t *testing.T) {
 	t.Parallel()
 	f, _, _ := cluster(t)

@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"crawlnode/crawl"
@@ -15,13 +16,20 @@ const copyPatience = 2 * time.Second
 // Grant is a part of a lease: URLs of one node.
 type Grant struct {
 	URLs []crawl.LeasedURL `json:"urls"`
+	// Notes are of the URLs, in their order.
+	Notes []crawl.LeaseNote `json:"notes,omitempty"`
 	// Left is how long the lease lasts.
 	Left time.Duration `json:"left"`
 }
 
-// Next waits until this node has URLs for a worker, but for no longer than patience, and adds at most most of them to the
-// lease id. An empty grant means that there is nothing now.
+// Next waits until this node has URLs for a worker, but for no longer than patience, and adds at
+// most most of them to the lease id. An empty grant means that there is nothing now.
 func (d *Desk) Next(ctx context.Context, id, worker string, most int, patience time.Duration) (Grant, error) {
+	return d.next(ctx, id, worker, most, patience, 0)
+}
+
+// next is Next for a lease of a certain life; 0: as usual.
+func (d *Desk) next(ctx context.Context, id, worker string, most int, patience, life time.Duration) (Grant, error) {
 	d.mu.Lock()
 	room := d.book.Room(worker)
 	switch {
@@ -58,7 +66,7 @@ func (d *Desk) Next(ctx context.Context, id, worker string, most int, patience t
 	if len(visits) == 0 {
 		return Grant{}, nil
 	}
-	return d.grant(ctx, id, worker, visits)
+	return d.grant(ctx, id, worker, visits, life)
 }
 
 // visitsOf are the visits that a waiter got and that were not taken back since.
@@ -88,9 +96,17 @@ func (d *Desk) giveBack(visits []crawl.Visit) {
 }
 
 // grant makes the visits part of a lease, once it is safe that nobody else requests their hosts.
-func (d *Desk) grant(ctx context.Context, id, worker string, visits []crawl.Visit) (Grant, error) {
-	deadline := time.Now().Add(d.o.Lease)
-	safe, err := d.hold(context.WithoutCancel(ctx), id, visits, deadline)
+func (d *Desk) grant(ctx context.Context, id, worker string, visits []crawl.Visit, life time.Duration) (Grant, error) {
+	kept := life > 0
+	if !kept {
+		life = d.o.Lease
+	}
+	notes, err := d.notesOf(visits)
+	deadline := time.Now().Add(life)
+	var safe []bool
+	if err == nil {
+		safe, err = d.hold(context.WithoutCancel(ctx), id, visits, deadline)
+	}
 	if err != nil {
 		d.giveBack(visits)
 		return Grant{}, err
@@ -105,8 +121,9 @@ func (d *Desk) grant(ctx context.Context, id, worker string, visits []crawl.Visi
 		case !safe[i], !d.book.Grant(id, worker, deadline, []leases.Item{{URL: v.Item.URL.String(), Visit: v.ID}}):
 			unsafe = append(unsafe, v)
 		default:
-			o.lease = crawl.TagOf(id, v.Item.URL.String())
-			g.URLs = append(g.URLs, leasedURL(&v))
+			o.lease, o.kept = crawl.TagOf(id, v.Item.URL.String()), kept
+			d.byURL[v.Item.URL.String()] = v.ID
+			g.URLs, g.Notes = append(g.URLs, leasedURL(&v)), append(g.Notes, notes[i])
 		}
 	}
 	d.mu.Unlock()
@@ -116,7 +133,8 @@ func (d *Desk) grant(ctx context.Context, id, worker string, visits []crawl.Visi
 	return g, nil
 }
 
-// hold makes it durable that nobody requests the hosts of the visits before the lease is over, and says for which it is.
+// hold makes it durable that nobody requests the hosts of the visits before the lease is over, and
+// says for which it is.
 func (d *Desk) hold(ctx context.Context, id string, visits []crawl.Visit, deadline time.Time) (safe []bool, err error) {
 	copied := d.copied(visits)
 	until := time.Now().Add(withMargin(time.Until(deadline)))
@@ -135,8 +153,8 @@ func (d *Desk) hold(ctx context.Context, id string, visits []crawl.Visit, deadli
 	return safe, nil
 }
 
-// copied notes the partitions of visits before something is stored in them. The function that it returns waits until that is on the disks of
-// their in-sync sets, and says of which it is.
+// copied notes the partitions of visits before something is stored in them. The function that it
+// returns waits until that is on the disks of their in-sync sets, and says of which it is.
 func (d *Desk) copied(visits []crawl.Visit) func(context.Context) func(crawl.Partition) bool {
 	if d.o.Copied == nil {
 		return func(context.Context) func(crawl.Partition) bool { return func(crawl.Partition) bool { return true } }
@@ -166,4 +184,20 @@ func leasedURL(v *crawl.Visit) crawl.LeasedURL {
 		u.Robots.CrawlDelay = &s
 	}
 	return u
+}
+
+// notesOf reads what clients have said of the URLs of visits.
+func (d *Desk) notesOf(visits []crawl.Visit) ([]crawl.LeaseNote, error) {
+	notes := make([]crawl.LeaseNote, len(visits))
+	if d.o.Notes == nil {
+		return notes, nil
+	}
+	for i := range visits {
+		n, _, err := d.o.Notes.NoteOf(visits[i].Partition, visits[i].Item.URL)
+		if err != nil {
+			return nil, fmt.Errorf("read the metadata of %s: %w", visits[i].Item.URL, err)
+		}
+		notes[i].Metadata = n.Metadata
+	}
+	return notes, nil
 }

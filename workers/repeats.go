@@ -7,8 +7,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// writing is one call's results on their way to the disks. Another call that repeats one of them must not be answered earlier: its worker
-// would forget a result that a node may still lose.
+// writing is one call's results on their way to the disks. Another call that repeats one of them
+// must not be answered earlier: its worker would forget a result that a node may still lose.
 type writing struct {
 	done  chan struct{} // closed when they are stored here
 	tags  []crawl.LeaseTag
@@ -38,7 +38,8 @@ func (d *Desk) repeats(w *writing, tag crawl.LeaseTag, url string) {
 	}
 }
 
-// stored ends the call's writing. It comes before awaitRepeats, so no two calls wait for each other.
+// stored ends the call's writing. It comes before awaitRepeats, so no two calls wait for each
+// other.
 func (d *Desk) stored(w *writing) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -15,12 +15,18 @@ type question struct {
 	Next    *nextQuestion        `json:"next,omitempty"`
 	Results *crawl.WorkerResults `json:"results,omitempty"`
 	Block   *blockQuestion       `json:"block,omitempty"`
+	// Late: Results count as well whose lease has ended, or is not said, while nobody else has the
+	// URL.
+	Late   bool           `json:"late,omitempty"`
+	Guests *guestQuestion `json:"guests,omitempty"`
 }
 
 // blockQuestion asks for a host to be left alone.
 type blockQuestion struct {
 	Host crawl.Host    `json:"host"`
 	Wait time.Duration `json:"wait"` // what is left of it
+	// Delay is the least gap that is wanted instead; nil: a block is.
+	Delay *time.Duration `json:"delay,omitempty"`
 }
 
 // nextQuestion asks for URLs.
@@ -29,13 +35,18 @@ type nextQuestion struct {
 	Worker string        `json:"worker"`
 	Most   int           `json:"most"`
 	Wait   time.Duration `json:"wait"`
+	Life   time.Duration `json:"life,omitempty"` // of the lease; 0: as --lease says
+	Host   crawl.Host    `json:"host,omitempty"` // "": any
+	Crawl  string        `json:"crawl,omitempty"`
+	Any    bool          `json:"any,omitempty"` // of all crawls
 }
 
 // answer is the answer to a question.
 type answer struct {
 	Grant   *Grant               `json:"grant,omitempty"`
 	Report  *crawl.ResultsReport `json:"report,omitempty"`
-	Full    bool                 `json:"full,omitempty"`    // crawl.ErrTooManyLeased
+	Full    bool                 `json:"full,omitempty"` // crawl.ErrTooManyLeased
+	Guests  *guestAnswer         `json:"guests,omitempty"`
 	Unknown bool                 `json:"unknown,omitempty"` // crawl.ErrUnknownHost
 	Error   string               `json:"error,omitempty"`
 }
@@ -84,14 +95,21 @@ func (d *Desk) Serve(ctx context.Context, payload []byte) ([]byte, error) {
 	switch {
 	case q.Next != nil:
 		var g Grant
-		g, err = d.Next(ctx, q.Next.Lease, q.Next.Worker, min(max(q.Next.Most, 1), crawl.MaxLeaseBatch), min(max(q.Next.Wait, 0), longestRound))
+		q.Next.Wait = min(max(q.Next.Wait, 0), longestRound)
+		g, err = d.answerNext(ctx, q.Next)
 		a.Grant = &g
 	case q.Results != nil:
 		var r crawl.ResultsReport
-		r, err = d.Settle(ctx, q.Results.LeaseID, q.Results.Results)
+		r, err = d.settle(ctx, q.Results.LeaseID, q.Results.Results, q.Late)
 		a.Report = &r
 	case q.Block != nil:
-		err = d.Block(ctx, q.Block.Host, q.Block.Wait)
+		if q.Block.Delay != nil {
+			err = d.SetDelay(ctx, q.Block.Host, *q.Block.Delay)
+		} else {
+			err = d.Block(ctx, q.Block.Host, q.Block.Wait)
+		}
+	case q.Guests != nil:
+		a.Guests, err = d.answerGuests(ctx, q.Guests)
 	default:
 		err = errors.New("a question of a later version")
 	}

@@ -33,6 +33,8 @@ type world struct {
 	refuses  bool // Reserve keeps nothing
 	// adoptable are URLs that another node has leased; moving is Adopt's error.
 	adoptable map[string]crawl.LeaseTag
+	delays    []string
+	late      map[string]crawl.LateState // of URLs without a visit
 	moving    error
 	broken    error
 	blocked   map[crawl.Host]time.Time
@@ -175,6 +177,30 @@ func (w *world) Adopt(_ context.Context, claims []crawl.LeaseClaim) ([]crawl.Vis
 	return visits, w.moving
 }
 
+func (w *world) Withdraw(context.Context, crawl.Host, string) (bool, error) { return false, nil }
+
+func (w *world) SetDelay(_ context.Context, _ crawl.Partition, host crawl.Host, d time.Duration) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.delays = append(w.delays, fmt.Sprint(host, " ", d))
+	return nil
+}
+
+// Late finds what the test has put into w.late.
+func (w *world) Late(_ context.Context, p crawl.Partition, u urlnorm.URL) (v crawl.Visit, s crawl.LateState, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, ok := w.late[u.String()]
+	if !ok {
+		s = crawl.LateUnknown
+	}
+	if s == crawl.LateOpen {
+		w.late[u.String()] = crawl.LateOver
+		v = crawl.Visit{Late: true, Lease: crawl.Lease{Partition: p, Host: crawl.Host(u.Host()), Item: crawl.Item{URL: u}}}
+	}
+	return v, s, w.moving
+}
+
 func (w *world) Block(_ context.Context, p crawl.Partition, host crawl.Host, until time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -293,7 +319,8 @@ func TestLeaseAndResults(t *testing.T) {
 	}
 }
 
-// TestNobodyHasAny: a wait without URLs ends with none, and a URL that comes later is not taken for it.
+// TestNobodyHasAny: a wait without URLs ends with none, and a URL that comes later is not taken for
+// it.
 func TestNobodyHasAny(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, time.Minute)
@@ -322,7 +349,19 @@ func TestLeaseEnds(t *testing.T) {
 	}
 }
 
-// TestTakenBack: a visit that the node must not keep stays queued, and its host waits for as long as the worker may still request it.
+// TestLifeEnds: a lease lasts for as long as was asked, and its end is no failure of the URL then.
+func TestLifeEnds(t *testing.T) {
+	w := newWorld(t, time.Hour)
+	w.add("http://a.test/")
+	g, err := w.desk.answerNext(t.Context(), &nextQuestion{Lease: "l", Worker: "w", Most: 1, Wait: time.Minute, Life: 50 * time.Millisecond})
+	if err != nil || len(g.URLs) != 1 || g.Left > 50*time.Millisecond || len(g.Notes) != 1 {
+		t.Fatalf("%+v, %v", g, err)
+	}
+	w.became("returned asked=true failed=false", "http://a.test/")
+}
+
+// TestTakenBack: a visit that the node must not keep stays queued, and its host waits for as long
+// as the worker may still request it.
 func TestTakenBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, time.Minute)
@@ -491,6 +530,49 @@ func TestReportsAreBounded(t *testing.T) {
 		}
 		if got.Status != c.want.Status || got.Took != c.want.Took || got.RetryAfter != c.want.RetryAfter || got.Digest != c.want.Digest || got.Simhash != c.want.Simhash {
 			t.Errorf("%+v: %+v, want %+v", c.r, got, c.want)
+		}
+	}
+}
+
+// TestDelay: the least gap of a host is bounded, and set where the host is.
+func TestDelay(t *testing.T) {
+	w := newWorld(t, time.Minute)
+	for _, d := range []time.Duration{time.Second, 0, -time.Second, 1 << 60} {
+		if err := w.desk.SetDelay(t.Context(), "a.test", d); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := []string{"a.test 1s", "a.test 0s", "a.test 0s", "a.test 24h0m0s"}; !slices.Equal(w.delays, want) {
+		t.Errorf("set %q, want %q", w.delays, want)
+	}
+}
+
+// TestLate: a result whose lease has ended, or is not said, counts while nobody else has the URL.
+func TestLate(t *testing.T) {
+	w := newWorld(t, time.Minute)
+	w.late = map[string]crawl.LateState{"http://queued.test/": crawl.LateOpen, "http://taken.test/": crawl.LateTaken, "http://over.test/": crawl.LateOver}
+	settle := func(id, url string, late bool) (processed, ended int) {
+		t.Helper()
+		r, err := w.desk.settle(t.Context(), id, []crawl.WorkerResult{{URL: url, HTTPStatus: 200}}, late)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Processed, r.Ended
+	}
+	for _, c := range []struct {
+		id, url string
+		late    bool
+		counts  bool
+	}{
+		{"l", "http://queued.test/", false, false},
+		{"l", "http://queued.test/", true, true},
+		{"", "http://queued.test/", true, true}, // again: it is over
+		{"", "http://taken.test/", true, false},
+		{"", "http://over.test/", true, true},
+		{"", "http://unknown.test/", true, false},
+	} {
+		if processed, ended := settle(c.id, c.url, c.late); (processed == 1) != c.counts || (ended == 1) == c.counts {
+			t.Errorf("%+v: %d processed, %d ended", c, processed, ended)
 		}
 	}
 }

@@ -278,6 +278,23 @@ func (pg *Part) Block(h crawl.Host, until time.Time) error {
 	return nil
 }
 
+// Delay has a known host requested at least so far apart, also after what may have been its last request.
+func (pg *Part) Delay(h crawl.Host, d time.Duration) error {
+	if !pg.State.Serves() {
+		return fmt.Errorf("%w: host %s, whose delay was to be set", ErrNotHolder, h)
+	}
+	e := pg.Host(h)
+	if e.Fresh {
+		return fmt.Errorf("frontier: delay of %s: %w", h, crawl.ErrUnknownHost)
+	}
+	if d > e.AskedDelay {
+		e.NotBefore = crawl.Latest(e.NotBefore, pg.State.Line.Write(pg.Group.Now.Now.Add(d)))
+	}
+	e.AskedDelay, e.Parked = d, true
+	pg.Touch(e)
+	return nil
+}
+
 // NoteQueued notes that a URL of the host was queued, for Options.OnQueued.
 func (pg *Part) NoteQueued(h crawl.Host, band crawl.Band) {
 	if pg.queued == nil {

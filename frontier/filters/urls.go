@@ -61,6 +61,16 @@ func (c *SeenCache) Add(k xxh3.Uint128) {
 	b[0] = k.Hi
 }
 
+// Remove takes a key out of the cache: its record is deleted.
+func (c *SeenCache) Remove(k xxh3.Uint128) {
+	b := c.bucket(k)
+	for i := range b {
+		if b[i] == k.Hi {
+			b[i] = 0
+		}
+	}
+}
+
 // The filters' size: 9.6 bits a URL or host at the capacity, which is half as much
 // again as the partition held when the filter was made. So a filter has
 // between 9.6 and 14.4 bits each, and at worst 1 % of new ones are maybe.

@@ -27,7 +27,7 @@ type BandQueue struct {
 //	  for each band of the mask: u queued, u head, u next - head
 //	[u wake band, u wake ms], u origins, for each: str tag,
 //	[str queue entry of its only URL, the last of its band], [str site], [8 bytes lease], [time blocked until],
-//	[its open blocks, see block.go], [u walls, time walled since], [u near streak]
+//	[its open blocks, see block.go], [u walls, time walled since], [dur asked delay], [u near streak]
 type HostEntry struct {
 	crawl.HostState
 	Bands   [crawl.Bands]BandQueue
@@ -50,6 +50,7 @@ const (
 	hostBlocked
 	hostBlocks // its open blocks follow
 	hostWalls  // which of its last answers were bot walls follows
+	hostDelay  // the gap that a program outside wants follows
 )
 
 // Total is the number of the host's queued URLs.
@@ -81,7 +82,7 @@ func EncodeHost(h *HostEntry) []byte {
 	w := newEncoder(64 + MaxInline)
 	w.u(FlagIf(h.LastTry, hostLastTry) | FlagIf(h.Awake, hostAwake) | FlagIf(h.Inline != nil, hostInline) | FlagIf(h.Site != "", hostSite) | FlagIf(h.Indexed, hostIndexed) |
 		FlagIf(h.Lease != 0, hostLeased) | FlagIf(!h.BlockedUntil.IsZero(), hostBlocked) | FlagIf(len(h.Blocks) > 0, hostBlocks) |
-		FlagIf(h.hasWalls(), hostWalls))
+		FlagIf(h.hasWalls(), hostWalls) | FlagIf(h.AskedDelay > 0, hostDelay))
 	w.time(h.NotBefore)
 	w.dur(h.CrawlDelay)
 	w.dur(h.Backoff)
@@ -133,6 +134,9 @@ func EncodeHost(h *HostEntry) []byte {
 	if h.hasWalls() {
 		w.u(uint64(h.Walls))
 		w.time(h.WalledSince)
+	}
+	if h.AskedDelay > 0 {
+		w.dur(h.AskedDelay)
 	}
 	if h.NearStreak > 0 {
 		w.n(h.NearStreak)
@@ -198,6 +202,11 @@ func (h *HostEntry) Decode(b []byte) error {
 	if flags&hostWalls != 0 {
 		h.Walls = uint16(r.small(1 << crawl.WallWindow)) //nolint:gosec // below 1024
 		h.WalledSince = r.time()
+	}
+	if flags&hostDelay != 0 {
+		if h.AskedDelay = r.dur(); h.AskedDelay <= 0 {
+			r.fail()
+		}
 	}
 	if len(r.b) > 0 {
 		h.NearStreak = r.count()

@@ -23,6 +23,7 @@ import (
 //	c  digest (20)                   first capture of a payload; see contents.go
 //	d  time (8) host 00 fingerprint (16)  planned page; see due.go
 //	t, y, l                          documents for the index, texts of links; see texts.go
+//	g                                what clients of the URLFrontier protocol say; see guests.go
 //	m                                sequence number and counters; newer ones may stand in a slot, see books.go
 //
 // A host has no zero byte. The partition 0xffff is not one: under it, with

@@ -59,7 +59,7 @@ const (
 // Bytes estimates the size of the partition's entries.
 func (m *Meta) Bytes() int64 {
 	c := &m.Counters
-	return c.Seen*recordBytes + c.Hosts*hostBytes + c.Outbox*outboxBytes + c.Contents*contentBytes + c.TextBytes
+	return c.Seen*recordBytes + c.Hosts*hostBytes + c.Outbox*outboxBytes + c.Contents*contentBytes + c.TextBytes + c.NoteBytes
 }
 
 // PartState is a partition as the writer sees it. Groups change a copy, which

@@ -328,6 +328,9 @@ type StoredRecord struct {
 // Is reports whether the record is of a URL.
 func (s *StoredRecord) Is(u urlnorm.URL) bool { return SameURL(u, s.HTTPS, s.Rest) }
 
+// URLOf is the URL of the record, of a host.
+func (s *StoredRecord) URLOf(h crawl.Host) (urlnorm.URL, error) { return JoinURL(h, s.HTTPS, s.Rest) }
+
 // DecodeRecord reads all of a record but its URL, whose pieces point into b.
 func DecodeRecord(b []byte) (s StoredRecord, err error) {
 	r := newDecoder(b)

@@ -21,6 +21,9 @@ func TestAdmit(t *testing.T) {
 	plain := policy(opic.Weights{Depth: 0.5, Freshness: 0.5, Importance: 1})
 	focused := policy(plain.Weights)
 	focused.Focused = true
+	given, givenTopic := *plain, *focused
+	given.Given = func(*crawl.Target) bool { return true }
+	givenTopic.Given = given.Given
 	for name, c := range map[string]struct {
 		p    *Policy
 		t    crawl.Target
@@ -36,6 +39,10 @@ func TestAdmit(t *testing.T) {
 		"on the topic":           {focused, crawl.Target{Via: crawl.ViaLink, Depth: 1, Band: 1}, (2 + 0.5) / 4},
 		"off the topic":          {focused, crawl.Target{Via: crawl.ViaLink, Depth: 1, Band: Lowest}, 0.5 / 4},
 		"of no topic":            {focused, crawl.Target{Via: crawl.ViaRedirect, Depth: 1, Band: 1}, (1 + 0.5) / 4},
+		"by a rule":              {&given, crawl.Target{Via: crawl.ViaLink, Depth: 9, Band: 1}, 0.25},
+		"last by a rule":         {&given, crawl.Target{Via: crawl.ViaRedirect, Depth: 1, Band: Lowest}, (0.5/7 + 0.25) / 2},
+		"a topic by a rule":      {&givenTopic, crawl.Target{Via: crawl.ViaRedirect, Depth: 1, Band: 1}, (2 + 0.5) / 4},
+		"seed and a rule":        {&given, crawl.Target{Via: crawl.ViaSeed, Band: 0}, -1},
 		"seed":                   {plain, crawl.Target{Via: crawl.ViaSeed, Band: 2}, -1},
 		"file with sitemaps":     {plain, crawl.Target{Via: crawl.ViaSitemapFile, Band: 1}, -1},
 		"wanted again":           {plain, crawl.Target{Via: crawl.ViaLink, Again: true}, -1},

@@ -19,8 +19,11 @@ type Policy struct {
 	// Weights are those of the settings.
 	Weights opic.Weights
 	// Focused: links of pages ask for a band by their topic. How well they fit it then weighs as much as all
-	// that Weights name.
+	// that Weights name. A priority that a rule gives stands for it.
 	Focused bool
+	// Given reports whether a rule for sites has given a target its priority, which its finder
+	// has made the band that it asks for; nil: there are no such rules.
+	Given func(*crawl.Target) bool
 	// Ranks of all known URLs of the cluster; nil: nothing is known yet.
 	Ranks *opic.Ranks
 	Cuts  opic.Cuts
@@ -43,10 +46,11 @@ func (p *Policy) Admit(t *crawl.Target, now time.Time) (base uint8, band crawl.B
 	if t.Suspicious || t.Again || t.Via.Named() || t.Via == crawl.ViaSitemapFile || t.Via.Errand() || t.Band > Lowest {
 		return 0, t.Band, false
 	}
-	topical := p.Focused && t.Via == crawl.ViaLink
+	given := p.Given != nil && p.Given(t)
+	topical := p.Focused && (t.Via == crawl.ViaLink || given)
 	s := opic.Signals{Change: unknown, Freshness: unknown, Depth: opic.Depth(t.Depth)}
-	if t.Via == crawl.ViaSitemap && !p.Focused {
-		s.Depth = opic.Depth(int(t.Band)) // by the priority that its site gives it
+	if (t.Via == crawl.ViaSitemap || given) && !p.Focused {
+		s.Depth = opic.Depth(int(t.Band)) // by the priority that its site, or a rule, gives it
 	}
 	if !t.Claimed.IsZero() {
 		age := max(now.Sub(t.Claimed), 0)

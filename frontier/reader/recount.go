@@ -54,6 +54,12 @@ func (v *Partition) Recount() (m layout.MetaEntry, err error) {
 			}
 		case layout.TableContents:
 			c.Contents++
+		case layout.TableGuests:
+			value, err := it.Value()
+			if err != nil {
+				return m, err
+			}
+			recountGuests(c, rel, len(value))
 		case layout.TableRecords:
 			c.Seen++
 			value, err := it.Value()
@@ -120,4 +126,19 @@ func recountCash(m *layout.MetaEntry, it storage.Iterator, rel []byte) error {
 		m.OutboxNext = max(m.OutboxNext, t.Next)
 	}
 	return nil
+}
+
+// recountGuests counts a key of what clients of the URLFrontier protocol have said.
+func recountGuests(c *crawl.Counters, rel []byte, size int) {
+	switch {
+	case layout.IsGuest(rel):
+		c.Guests++
+		c.NoteBytes += int64(size)
+	case layout.IsGuestWaiting(rel):
+		c.GuestsActive++
+	case layout.IsNoteDate(rel):
+		c.NoteDates++
+	case layout.IsNote(rel):
+		c.NoteBytes += int64(size)
+	}
 }

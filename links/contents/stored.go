@@ -41,5 +41,5 @@ func (x *Index) Read(u urlnorm.URL) pipeline.Reading {
 	if err != nil || !ok {
 		return pipeline.Reading{}
 	}
-	return pipeline.Reading{Digest: rec.Digest, Basis: rec.Basis, Preferences: rec.Preferences}
+	return pipeline.Reading{Digest: rec.Digest, Basis: rec.Basis, Preferences: rec.Preferences, Reason: rec.Reason}
 }

@@ -18,7 +18,8 @@ func (c *Core) believe(now time.Time, h *host) {
 	s := &h.state
 	// An hour covers the waits that the state does not contain: for an address with many
 	// hosts, a fence, a longer delay that was configured then.
-	explained := max(gap(s, c.cfg.Delay(h.addr()), s.CrawlDelay), failureWait(s.Failures), LongWait)
+	explained := max(gap(s, c.delay(h), s.CrawlDelay), c.cfg.LongestPause(h.name),
+		failureWait(s.Failures), LongWait)
 	s.NotBefore = earlier(s.NotBefore, now.Add(explained))
 	s.FrozenUntil = earlier(s.FrozenUntil, now.Add(c.cfg.Freeze))
 	for i, r := range h.robots {
@@ -54,7 +55,7 @@ func (c *Core) forgive(now time.Time, h *host) {
 		return
 	}
 	revive(s)
-	s.NotBefore = earlier(s.NotBefore, now.Add(c.gap(h)))
+	s.NotBefore = earlier(s.NotBefore, now.Add(max(c.gap(h), c.cfg.LongestPause(h.name))))
 }
 
 // shorten ends a wait that a longer configured gap has left. Every request to the host has ended before
@@ -63,7 +64,10 @@ func (c *Core) forgive(now time.Time, h *host) {
 // Retry-After.
 func (c *Core) shorten(now time.Time, h *host) {
 	s := &h.state
-	wait := gap(s, c.cfg.Delay(h.addr()), s.CrawlDelay)
+	wait := max(gap(s, c.delay(h), s.CrawlDelay), h.paused)
+	if h.requests == 0 { // its last URL is not known
+		wait = max(wait, c.cfg.LongestPause(h.name))
+	}
 	if s.Failures > 0 {
 		wait = max(wait, failureWait(s.Failures))
 	}

@@ -17,7 +17,7 @@ func TestGapsThatGrow(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	addr := netip.MustParseAddr("127.0.0.1")
 	delay, ipDelay := time.Second, time.Duration(0)
-	core := New(Config{Delay: func(netip.Addr) time.Duration { return delay }, IPDelay: func(netip.Addr) time.Duration { return ipDelay }})
+	core := New(Config{Delay: func(crawl.Host, netip.Addr) time.Duration { return delay }, IPDelay: func(netip.Addr) time.Duration { return ipDelay }})
 	activate := func(host crawl.Host, state crawl.HostState, acquired time.Time) {
 		t.Helper()
 		robots := &crawl.Robots{Origin: "http://" + string(host), Expires: now.Add(time.Hour)}
@@ -115,7 +115,7 @@ func TestDelayShrinks(t *testing.T) {
 	} {
 		for _, disk := range []bool{false, true} {
 			delay := time.Hour
-			core := New(Config{Delay: func(netip.Addr) time.Duration { return delay }})
+			core := New(Config{Delay: func(crawl.Host, netip.Addr) time.Duration { return delay }})
 			activate := func() {
 				q := Queue{Host: "a.test", State: c.state, Items: []crawl.Item{{URL: u}}}
 				if c.state.CrawlDelay > 0 {
@@ -147,7 +147,7 @@ func TestAddressGapShrinks(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	ipDelay := time.Hour
-	core := New(Config{Delay: func(netip.Addr) time.Duration { return 0 }, IPDelay: func(netip.Addr) time.Duration { return ipDelay }})
+	core := New(Config{Delay: func(crawl.Host, netip.Addr) time.Duration { return 0 }, IPDelay: func(netip.Addr) time.Duration { return ipDelay }})
 	for _, host := range []crawl.Host{"a.test", "b.test"} {
 		u, err := urlnorm.Parse("http://" + string(host) + "/")
 		if err != nil {

@@ -14,7 +14,12 @@ type Config struct {
 	// Delay is the configured least gap for a host at addr. addr is the zero
 	// Addr while the host is not resolved. It is called for every decision, so
 	// that a change takes effect at once, and must be cheap. Default: always 1 s.
-	Delay func(addr netip.Addr) time.Duration
+	Delay func(host crawl.Host, addr netip.Addr) time.Duration
+	// Pause is the configured least gap after a request for a URL, where that is chosen by the
+	// URL and not by its host; 0: that of the host. LongestPause is the longest that a URL of a
+	// host may have: what is known of a host that was on disk. Default: always 0.
+	Pause        func(it *crawl.Item, addr netip.Addr) time.Duration
+	LongestPause func(host crawl.Host) time.Duration
 	// IPDelay is the least gap for one address, across all its hosts; 0 allows any
 	// number of requests to the address at a time.
 	// Default: always 0.
@@ -50,7 +55,7 @@ type Config struct {
 	MaxFailures int
 	// Retries is how often a URL is tried again that failed; it is read when a visit begins.
 	// Default: always crawl.DefaultRetries.
-	Retries func() int
+	Retries func(it *crawl.Item) int
 	// Freeze is for how long. Default 1 h.
 	Freeze time.Duration
 	// Forgive, if set, is a time before which failures of hosts do not count any more: see
@@ -98,13 +103,17 @@ const (
 
 func (c Config) withDefaults() Config {
 	if c.Delay == nil {
-		c.Delay = func(netip.Addr) time.Duration { return time.Second }
+		c.Delay = func(crawl.Host, netip.Addr) time.Duration { return time.Second }
+	}
+	if c.Pause == nil {
+		c.Pause = func(*crawl.Item, netip.Addr) time.Duration { return 0 }
+		c.LongestPause = func(crawl.Host) time.Duration { return 0 }
 	}
 	if c.Received == nil {
 		c.Received = func(uint64) int64 { return 0 }
 	}
 	if c.Retries == nil {
-		c.Retries = func() int { return crawl.DefaultRetries }
+		c.Retries = func(*crawl.Item) int { return crawl.DefaultRetries }
 	}
 	if c.Excluded == nil {
 		c.Excluded = func(*crawl.Item) bool { return false }

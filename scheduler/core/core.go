@@ -54,6 +54,11 @@ type Queue struct {
 	Next      Cursor // behind the last item
 	More      bool   // there are entries behind Next
 	Queued    int64  // all entries
+	// Shorter: the configured gap of the host may have become smaller since State was stored.
+	Shorter bool
+	// Taken is when somebody else, or an earlier process, may have made a request last, for a URL that
+	// is not known; zero: never.
+	Taken time.Time
 }
 
 // Parked is the state of a host that left memory, which must be written.
@@ -128,7 +133,7 @@ func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
 		return false
 	}
 	h := &host{
-		name: q.Host, part: q.Partition, state: q.State, robots: q.Robots, acquired: acquired,
+		name: q.Host, part: q.Partition, state: q.State, robots: q.Robots, acquired: acquired, taken: q.Taken,
 		cursor: q.Next, more: q.More, queued: q.Queued, fresh: crawl.Bands, saved: true,
 	}
 	h.timer.Owner.host = h
@@ -137,8 +142,9 @@ func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
 	if len(h.robots) > 0 {
 		h.state.CrawlDelay = crawlDelay(h.robots, "")
 	}
+	c.pauseTaken(h)
 	c.forgive(now, h)
-	if c.narrowed && h.state.NotBefore.Sub(now) > LoadAhead {
+	if (c.narrowed || q.Shorter) && h.state.NotBefore.Sub(now) > LoadAhead {
 		c.shorten(now, h)
 	}
 	c.hosts[h.name] = h
@@ -157,8 +163,19 @@ func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
 // hosts that are activated later.
 func (c *Core) Acquired(now time.Time, p crawl.Partition, at time.Time) {
 	for _, h := range c.sorted(p) {
-		h.acquired = crawl.Latest(h.acquired, at)
+		h.acquired, h.taken = crawl.Latest(h.acquired, at), crawl.Latest(h.taken, at)
+		c.pauseTaken(h)
 		c.place(now, h)
+	}
+}
+
+// pauseTaken sets the pause that a request of somebody else, or of an earlier process, may need.
+func (c *Core) pauseTaken(h *host) {
+	if h.takenPause = 0; h.taken.IsZero() {
+		return
+	}
+	for i := range h.items {
+		h.takenPause = max(h.takenPause, c.cfg.Pause(&h.items[i], h.addr()))
 	}
 }
 
@@ -195,6 +212,32 @@ func (c *Core) GapsChanged(now time.Time, grew bool) {
 		} else if grew && !h.open {
 			c.unclaim(now, h)
 			c.place(now, h)
+		}
+	}
+}
+
+// HostGapsChanged says that the configured gaps of some hosts have changed, and those of
+// addresses have not. change reports for each host whether its own has grown or shrunk. What
+// follows is the same as with GapsChanged; the other hosts keep their times. A host waits anew,
+// too, when the pause after the last URL that it was asked for has changed.
+func (c *Core) HostGapsChanged(now time.Time, change func(crawl.Host) (grew, shrank bool)) {
+	for _, p := range slices.Sorted(maps.Keys(c.parts)) {
+		for _, h := range c.sorted(p) {
+			grew, shrank := change(h.name)
+			if h.last != nil {
+				pause := c.cfg.Pause(h.last, h.addr())
+				grew, shrank = grew || pause > h.paused, shrank || pause < h.paused
+				h.paused = pause
+			}
+			if shrank {
+				c.shorten(now, h)
+			}
+			if grew {
+				h.acquired = crawl.Latest(h.acquired, now)
+			}
+			if grew || shrank {
+				c.place(now, h)
+			}
 		}
 	}
 }
@@ -295,7 +338,13 @@ func (c *Core) Next(now time.Time) (crawl.Visit, bool) {
 	for h := c.nextReady(now); h != nil; h = c.nextReady(now) {
 		// The facts may have changed since h was placed: a delay was raised, or an
 		// address got one.
-		if i, _ := h.due(now); i >= 0 && (h.excluded || !c.start(h).After(now) && c.claim(now, h)) {
+		i, _ := h.due(now)
+		if i >= 0 && h.lent && h.items[i].Via == crawl.ViaGuest {
+			if own := h.dueOf(now, false); own >= 0 {
+				i = own
+			}
+		}
+		if i >= 0 && (h.excluded || !c.start(h).After(now) && c.claim(now, h)) {
 			return c.open(now, h, i), true
 		}
 		c.place(now, h)
@@ -306,7 +355,9 @@ func (c *Core) Next(now time.Time) (crawl.Visit, bool) {
 // open begins a visit of h for its ith item.
 func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
 	c.lastID++
-	v := &visit{id: c.lastID, host: h, item: h.items[i], open: true, cuts: c.shares.cuts.of(&h.items[i]), retries: c.cfg.Retries()}
+	v := &visit{id: c.lastID, host: h, item: h.items[i], open: true, cuts: c.shares.cuts.of(&h.items[i])}
+	v.retries = c.cfg.Retries(&v.item)
+	h.lent = v.item.Via == crawl.ViaGuest
 	c.takeFetcher(now, v)
 	h.items = slices.Delete(h.items, i, i+1)
 	h.open, h.heldSince = true, 0
@@ -318,7 +369,7 @@ func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
 		ID:     v.id,
 		Addr:   h.addr(),
 		Robots: h.robotsOf(v.item.URL.Origin(), now),
-		Gap:    c.gap(h),
+		Gap:    max(c.gap(h), c.cfg.Pause(&v.item, h.addr())),
 		Domain: h.domain.Name(),
 
 		Retries: v.retries,
@@ -348,7 +399,7 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 	v.open, v.kind, v.ended = false, r.Kind, now
 	h.open, h.saved = false, false
 	if r.Requested && !h.acquired.After(now) {
-		h.acquired = time.Time{} // the end of this request is later
+		h.acquired, h.taken = time.Time{}, time.Time{} // the end of this request is later
 	}
 	if r.Robots != nil {
 		h.robots = keepRobots(h.robots, r.Robots)
@@ -356,6 +407,13 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 	}
 	if r.HoldPages > 0 {
 		h.pagesAfter = now.Add(r.HoldPages)
+	}
+	switch {
+	case !r.Requested:
+	case r.Kind == crawl.RobotsFetched, r.Kind == crawl.RobotsPending: // not the item was asked for
+		h.last, h.paused = nil, 0
+	default:
+		c.pauseAfter(h, &v.item)
 	}
 	h.dead = c.observe(now, h, r)
 	if r.Requested {
@@ -367,7 +425,7 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 	if _, more := again(v.item.Attempts, v.retries, r.Kind); !more && r.Kind == crawl.RateLimited {
 		v.excused = h.limits.excuse(now)
 	}
-	if r.Kind == crawl.Fetched && v.item.Via != crawl.ViaSitemapFile {
+	if r.Kind == crawl.Fetched && v.item.Via != crawl.ViaSitemapFile && v.item.Via != crawl.ViaGuest {
 		h.state.Pages++
 		v.page = true
 	}
@@ -393,7 +451,13 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 
 // observe applies an answer to h's state, the Crawl-delay of robots.txt first.
 func (c *Core) observe(now time.Time, h *host, r crawl.Response) (dead bool) {
-	k := rules{delay: c.cfg.Delay(h.addr()), maxFailures: c.cfg.MaxFailures, freeze: c.cfg.Freeze, crawlDelay: h.state.CrawlDelay}
+	k := rules{
+		delay: c.delay(h), crawlDelay: h.state.CrawlDelay,
+		maxFailures: c.cfg.MaxFailures, freeze: c.cfg.Freeze,
+	}
+	if r.Requested {
+		k.pause = h.paused
+	}
 	if r.Robots != nil {
 		h.state.CrawlDelay = crawlDelay(h.robots, "")
 		k.crawlDelay = h.state.CrawlDelay
@@ -404,6 +468,16 @@ func (c *Core) observe(now time.Time, h *host, r crawl.Response) (dead bool) {
 		}
 	}
 	return observe(&h.state, now, r, k)
+}
+
+// pauseAfter notes the pause after a request for an item.
+func (c *Core) pauseAfter(h *host, it *crawl.Item) {
+	pause := c.cfg.Pause(it, h.addr())
+	if pause <= 0 {
+		h.last, h.paused = nil, 0
+		return
+	}
+	h.last, h.paused = &crawl.Item{URL: it.URL, Via: it.Via}, pause
 }
 
 // HostState returns the state of a visit's host, to be written with the

@@ -30,7 +30,7 @@ func TestVisitGap(t *testing.T) {
 		now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 		addr := netip.MustParseAddr("127.0.0.1")
 		core := New(Config{
-			Delay: func(a netip.Addr) time.Duration {
+			Delay: func(_ crawl.Host, a netip.Addr) time.Duration {
 				if a != addr {
 					return 0
 				}
@@ -54,7 +54,7 @@ func TestVisitGap(t *testing.T) {
 func TestCrawlDelayAfterTDM(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	core := New(Config{Delay: func(netip.Addr) time.Duration { return time.Second }, IPDelay: func(netip.Addr) time.Duration { return 0 }})
+	core := New(Config{Delay: func(crawl.Host, netip.Addr) time.Duration { return time.Second }, IPDelay: func(netip.Addr) time.Duration { return 0 }})
 	u, err := urlnorm.Parse("http://a.test/")
 	if err != nil {
 		t.Fatal(err)
@@ -76,5 +76,103 @@ func TestCrawlDelayAfterTDM(t *testing.T) {
 		}
 		core.Completed(now, v.ID)
 		now = now.Add(want)
+	}
+}
+
+// TestPauseOfURL checks the gap around a URL that has a pause of its own: its visit tells it, it
+// holds after the request whatever the answer, also for a holder that takes the host over, and it
+// ends with the next request.
+func TestPauseOfURL(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	pause := 20 * time.Second
+	core := New(Config{
+		Pause: func(it *crawl.Item, _ netip.Addr) time.Duration {
+			if it.URL.Path() == "/slow" {
+				return pause
+			}
+			return 0
+		},
+		LongestPause: func(crawl.Host) time.Duration { return pause },
+	})
+	var items []crawl.Item
+	for i, path := range []string{"/slow", "/"} {
+		u, err := urlnorm.Parse("http://a.test" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, crawl.Item{URL: u, Seq: uint64(i)})
+	}
+	core.Activate(now, Queue{Host: "a.test", Items: items}, time.Time{})
+	core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour), nil)
+	for _, want := range []time.Duration{20 * time.Second, time.Second} {
+		v, ok := core.Next(now)
+		if !ok || v.Gap != want {
+			t.Fatalf("the gap is %v, want %v; visit %v", v.Gap, want, ok)
+		}
+		core.Release(now, v.ID, crawl.Response{Kind: crawl.Fetched, Requested: true})
+		if s, _ := core.HostState(v.ID); s.NotBefore.Sub(now) != want {
+			t.Errorf("the host waits %v, want %v", s.NotBefore.Sub(now), want)
+		}
+		if want == pause { // a partition that is taken over again counts from then
+			core.Acquired(now, 0, now.Add(time.Second))
+			now = now.Add(time.Second)
+		}
+		core.Completed(now, v.ID)
+		if now = now.Add(want - 1); core.hosts["a.test"] != nil {
+			if v, ok := core.Next(now); ok {
+				t.Errorf("%v is visited too early", v.Item.URL)
+			}
+		}
+		now = now.Add(1)
+	}
+	// A stored wait is believed as far as a pause of a URL explains it, and so a longer one of 2 h.
+	pause = 2 * time.Hour
+	core.Activate(now, Queue{Host: "b.test", State: crawl.HostState{NotBefore: now.Add(3 * time.Hour)}}, time.Time{})
+	if wait := core.hosts["b.test"].state.NotBefore.Sub(now); wait != pause {
+		t.Errorf("b.test waits %v", wait)
+	}
+}
+
+// TestTakenOver: a host that somebody else may have asked a moment ago waits for the longest pause
+// that one of its queued URLs has, and one whose gap alone has grown for that.
+func TestTakenOver(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	u, err := urlnorm.Parse("http://a.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow, err := urlnorm.Parse("http://a.test/slow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		taken bool
+		url   urlnorm.URL
+		want  time.Duration
+	}{{true, slow, 20 * time.Second}, {true, u, 5 * time.Second}, {false, slow, 5 * time.Second}} {
+		core := New(Config{
+			Delay: func(crawl.Host, netip.Addr) time.Duration { return 5 * time.Second },
+			Pause: func(it *crawl.Item, _ netip.Addr) time.Duration {
+				if it.URL == slow {
+					return 20 * time.Second
+				}
+				return 0
+			},
+			LongestPause: func(crawl.Host) time.Duration { return 20 * time.Second },
+		})
+		q := Queue{Host: "a.test", Items: []crawl.Item{{URL: c.url}}}
+		if c.taken {
+			q.Taken = now
+		}
+		core.Activate(now, q, now)
+		core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour), nil)
+		if _, ok := core.Next(now.Add(c.want - time.Millisecond)); ok {
+			t.Errorf("taken over %v: visited before %v", c.taken, c.want)
+		}
+		if _, ok := core.Next(now.Add(c.want)); !ok {
+			t.Errorf("taken over %v: not visited after %v", c.taken, c.want)
+		}
 	}
 }

@@ -63,6 +63,10 @@ type host struct {
 	// acquired is when this process took the host over; the zero time after the first
 	// request that ended later.
 	acquired time.Time
+	// taken is as in Queue; it ends with acquired. takenPause is the longest pause of the items that
+	// may have been asked for then: a request without an outcome was for one that is still queued.
+	taken      time.Time
+	takenPause time.Duration
 	// pagesAfter: until then only errands are handed out.
 	pagesAfter time.Time
 	robots     []*crawl.Robots
@@ -72,6 +76,10 @@ type host struct {
 	took       time.Duration // by all of them
 	queued     int64         // URLs on disk at the last read, for people
 	limits     limits
+	// last has the URL of the last request if the pause after it is its own, which is paused; else
+	// nil and 0.
+	last   *crawl.Item
+	paused time.Duration
 
 	items  []crawl.Item // sorted by band and sequence
 	cursor Cursor       // where the next Refill begins
@@ -101,6 +109,7 @@ type host struct {
 	turn      *address  // the spaced address whose turn it has or waits for
 
 	open       bool     // a visit is open
+	lent       bool     // the last visit was for a guest
 	incomplete []*visit // visits without Completed, the open one included
 	dead       bool
 
@@ -161,13 +170,18 @@ func (c *Core) lastHolderGapEnd(h *host) time.Time {
 	if h.acquired.IsZero() {
 		return time.Time{}
 	}
-	return h.acquired.Add(gap(&h.state, c.cfg.Delay(h.addr()), h.state.CrawlDelay))
+	g := max(gap(&h.state, c.delay(h), h.state.CrawlDelay), h.paused)
+	end := h.acquired.Add(g)
+	if !h.taken.IsZero() {
+		end = crawl.Latest(end, h.taken.Add(h.takenPause))
+	}
+	return end
 }
 
 // gap returns the least time between two requests to h at its present address.
 func (c *Core) gap(h *host) time.Duration {
 	addr := h.addr()
-	g := gap(&h.state, c.cfg.Delay(addr), h.state.CrawlDelay)
+	g := gap(&h.state, c.delay(h), h.state.CrawlDelay)
 	if addr.IsValid() {
 		g = max(g, c.cfg.IPDelay(addr))
 	}
@@ -196,7 +210,7 @@ func (h *host) due(now time.Time) (int, time.Time) {
 	found := -1
 	for i := range h.items {
 		at := h.items[i].NotBefore
-		if h.pagesAfter.After(at) && !h.items[i].Via.Errand() {
+		if via := h.items[i].Via; h.pagesAfter.After(at) && (!via.Errand() || via == crawl.ViaGuest) {
 			at = h.pagesAfter
 		}
 		switch {

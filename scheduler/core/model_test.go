@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,10 @@ type modelHost struct {
 	earlier []*modelVisit // released, not completed
 	allowed time.Time     // earliest start of the next request, by the model
 	held    time.Time     // end of the last Retry-After
+	own     time.Duration // its configured delay; below 0: that of all
+	widened time.Time     // when it grew last
+	shrunk  bool          // it has become smaller
+	pause   time.Duration // that of the last URL
 	took    time.Duration // the last request took
 	ended   time.Time     // of the last request
 	backoff time.Duration
@@ -74,23 +79,42 @@ func newModel(t *testing.T, seed uint64) *model {
 		away: map[netip.Addr]bool{}, idle: map[netip.Addr]bool{},
 	}
 	m.core = New(Config{
-		Delay: func(netip.Addr) time.Duration { return m.delay }, IPDelay: func(netip.Addr) time.Duration { return m.ipDelay },
+		Delay: func(h crawl.Host, _ netip.Addr) time.Duration { return m.delayOf(m.byName[h]) }, IPDelay: func(netip.Addr) time.Duration { return m.ipDelay },
 		Turn: func(ip netip.Addr) (time.Duration, bool) {
 			m.idle[ip] = false
 			return 0, !m.away[ip]
 		},
-		Idle:      func(ip netip.Addr) { m.idle[ip] = true },
-		MaxActive: 6, ItemsPerHost: 3, Quantum: 4,
+		Idle:         func(ip netip.Addr) { m.idle[ip] = true },
+		Pause:        func(it *crawl.Item, _ netip.Addr) time.Duration { return pauseOf(it) },
+		LongestPause: func(crawl.Host) time.Duration { return modelPause },
+		MaxActive:    6, ItemsPerHost: 3, Quantum: 4,
 	})
 	for i := range 1 + rng.IntN(12) {
 		h := &modelHost{
 			name: crawl.Host(fmt.Sprintf("h%d.test", i)), part: crawl.Partition(i % 3), fetched: map[urlnorm.URL]int{}, stood: map[urlnorm.URL][]uint64{},
-			addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(rng.IntN(4))}), delay: time.Duration(rng.IntN(3)) * time.Second,
+			addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(rng.IntN(4))}), delay: time.Duration(rng.IntN(3)) * time.Second, own: -1,
 		}
 		m.hosts = append(m.hosts, h)
 		m.byName[h.name] = h
 	}
 	return m
+}
+
+// modelPause is the pause after some URLs.
+const modelPause = 3 * time.Second
+
+func pauseOf(it *crawl.Item) time.Duration {
+	if strings.HasSuffix(it.URL.Path(), "7") {
+		return modelPause
+	}
+	return 0
+}
+
+func (m *model) delayOf(h *modelHost) time.Duration {
+	if h.own >= 0 {
+		return h.own
+	}
+	return m.delay
 }
 
 func (m *model) queue(h *modelHost, n int) {
@@ -229,6 +253,10 @@ func (m *model) takeTurns(ip netip.Addr) {
 // change sets other gaps. Spacing of addresses is neither begun nor ended: requests
 // that are open at the time may be too many then, see TestGapsThatGrow.
 func (m *model) change() {
+	if m.rng.IntN(2) == 0 {
+		m.changeOne()
+		return
+	}
 	delay, ipDelay := m.delay, m.ipDelay
 	m.delay = time.Duration(m.rng.IntN(5)) * 500 * time.Millisecond
 	if m.ipDelay > 0 {
@@ -239,20 +267,57 @@ func (m *model) change() {
 		m.widened = m.now
 	}
 	for _, h := range m.hosts { // what a longer delay has left is over, after the new one at the latest
-		wait := max(m.delay, 2*h.took, h.backoff)
-		if len(h.robots) > 0 {
-			wait = max(wait, h.delay)
-		}
-		h.allowed = earlier(h.allowed, m.now.Add(wait))
+		m.shorten(h)
+	}
+	for ip, next := range m.addrs {
+		m.addrs[ip] = earlier(next, m.now.Add(m.ipDelay))
 	}
 	m.core.GapsChanged(m.now, grew)
+}
+
+// changeOne gives one host another delay of its own, or takes it away. The others keep their times.
+func (m *model) changeOne() {
+	h := m.hosts[m.rng.IntN(len(m.hosts))]
+	before := m.delayOf(h)
+	if h.own = time.Duration(m.rng.IntN(6)) * 500 * time.Millisecond; m.rng.IntN(3) == 0 {
+		h.own = -1
+	}
+	after := m.delayOf(h)
+	if after > before {
+		h.widened = m.now
+	}
+	if after < before {
+		h.shrunk = true
+		m.shorten(h)
+	}
+	starts := map[crawl.Host]time.Time{}
+	for name, c := range m.core.hosts {
+		starts[name] = m.core.start(c)
+	}
+	m.core.HostGapsChanged(m.now, func(name crawl.Host) (bool, bool) {
+		return name == h.name && after > before, name == h.name && after < before
+	})
+	for name, c := range m.core.hosts {
+		if start := m.core.start(c); name != h.name && !start.Equal(starts[name]) {
+			m.t.Fatalf("%s waits until %v, not %v: its delay is the same", name, start, starts[name])
+		}
+	}
+}
+
+// shorten ends what a longer delay of a host has left.
+func (m *model) shorten(h *modelHost) {
+	wait := max(m.delayOf(h), 2*h.took, h.backoff, h.pause)
+	if len(h.robots) > 0 {
+		wait = max(wait, h.delay)
+	}
+	h.allowed = earlier(h.allowed, m.now.Add(wait))
 }
 
 func (m *model) activate(h *modelHost) {
 	items, next, more := h.load(Cursor{}, 3)
 	// A host that leaves memory forgets what it asked for.
 	h.refill, h.resolving = nil, false
-	if !m.core.Activate(m.now, Queue{Partition: h.part, Host: h.name, State: h.state, Robots: h.robots, Items: items, Next: next, More: more}, m.widened) {
+	if !m.core.Activate(m.now, Queue{Partition: h.part, Host: h.name, State: h.state, Robots: h.robots, Items: items, Next: next, More: more, Shorter: h.shrunk}, crawl.Latest(m.widened, h.widened)) {
 		m.t.Fatalf("%s is in memory", h.name)
 	}
 }
@@ -316,8 +381,9 @@ func (m *model) next() {
 		m.t.Fatalf("%s is visited %v too early", h.name, h.allowed.Sub(m.now))
 	case m.now.Before(h.held):
 		m.t.Fatalf("%s is visited %v before the end of its Retry-After", h.name, h.held.Sub(m.now))
-	case !h.ended.IsZero() && m.now.Before(h.ended.Add(m.delay)):
-		m.t.Fatalf("%s is visited %v after its last request, and the delay is %v now", h.name, m.now.Sub(h.ended), m.delay)
+	case !h.ended.IsZero() && m.now.Before(h.ended.Add(max(m.delayOf(h), h.pause))):
+		m.t.Fatalf("%s is visited %v after its last request, and the delay is %v now, the pause after its URL %v",
+			h.name, m.now.Sub(h.ended), m.delayOf(h), h.pause)
 	case m.ipDelay > 0 && m.now.Before(m.quiet[v.Addr].Add(m.ipDelay)):
 		m.t.Fatalf("%v is visited %v after its last request, and the delay is %v now", v.Addr, m.now.Sub(m.quiet[v.Addr]), m.ipDelay)
 	case v.Addr != h.addr:
@@ -407,7 +473,10 @@ func (m *model) judge(h *modelHost, v *modelVisit, crawlDelay time.Duration) {
 	if !r.Requested {
 		return
 	}
-	owed := max(m.delay, 2*r.Took, time.Second)
+	if h.pause = 0; r.Kind != crawl.RobotsFetched && r.Kind != crawl.RobotsPending {
+		h.pause = pauseOf(&v.Item)
+	}
+	owed := max(m.delayOf(h), 2*r.Took, time.Second)
 	if len(h.robots) > 0 {
 		owed = max(owed, h.delay)
 	}
@@ -420,7 +489,7 @@ func (m *model) judge(h *modelHost, v *modelVisit, crawlDelay time.Duration) {
 		}
 	}
 	h.took = r.Took
-	h.allowed = crawl.Latest(h.allowed, m.now.Add(max(m.delay, crawlDelay, 2*r.Took, h.backoff)))
+	h.allowed = crawl.Latest(h.allowed, m.now.Add(max(m.delayOf(h), crawlDelay, 2*r.Took, h.backoff, h.pause)))
 	h.held = crawl.Latest(h.held, m.now.Add(r.RetryAfter))
 	m.addrs[v.Addr] = m.now.Add(m.ipDelay)
 	h.ended, m.quiet[v.Addr] = m.now, m.now

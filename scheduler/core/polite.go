@@ -47,6 +47,7 @@ func lowerBackoff(backoff, owed time.Duration) time.Duration {
 // rules are the configured values that observe needs.
 type rules struct {
 	delay       time.Duration // the configured least gap
+	pause       time.Duration // that after the URL of the visit, if it has one of its own
 	crawlDelay  time.Duration // that applies to the next request
 	maxFailures int
 	freeze      time.Duration
@@ -92,7 +93,8 @@ func observe(s *crawl.HostState, now time.Time, r crawl.Response, k rules) (dead
 		}
 	}
 	if r.Requested || wait > 0 {
-		s.NotBefore = crawl.Latest(s.NotBefore, now.Add(max(gap(s, k.delay, k.crawlDelay), wait)))
+		rest := max(gap(s, k.delay, k.crawlDelay), k.pause, wait)
+		s.NotBefore = crawl.Latest(s.NotBefore, now.Add(rest))
 	}
 	return dead
 }

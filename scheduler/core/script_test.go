@@ -192,7 +192,7 @@ func (p *player) command(fields []string) {
 	case "config":
 		delay, ipDelay := p.dur(args["delay"]), p.dur(args["ipdelay"])
 		c := Config{
-			Delay: func(netip.Addr) time.Duration { return delay }, IPDelay: func(netip.Addr) time.Duration { return ipDelay },
+			Delay: func(crawl.Host, netip.Addr) time.Duration { return delay }, IPDelay: func(netip.Addr) time.Duration { return ipDelay },
 			MaxActive: p.num(args["max"]), ItemsPerHost: p.num(args["items"]), Quantum: p.num(args["quantum"]),
 		}
 		if has(words, "turns") {

@@ -59,7 +59,7 @@ func newRush(t *testing.T, cfg Config, kind func(crawl.Host) temperament) *rush 
 	cfg = cfg.withDefaults()
 	r := &rush{rates: map[uint64]rushRate{}}
 	cfg.Received = func(id uint64) int64 { return int64(r.now.Sub(r.rates[id].begun).Seconds() * r.rates[id].bytes) }
-	cfg.Delay = func(netip.Addr) time.Duration { return 500 * time.Millisecond }
+	cfg.Delay = func(crawl.Host, netip.Addr) time.Duration { return 500 * time.Millisecond }
 	r.t, r.core, r.now, r.fetchers, r.kind = t, New(cfg), time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), cfg.Fetchers, kind
 	r.open, r.visits, r.limit = map[uint64]bool{}, map[crawl.Host]int{}, time.Minute
 	return r

@@ -5,43 +5,32 @@
 //
 // # The protocol's terms
 //
-//	queue        a host. A key that a client chooses is ignored: the URL's host is the key
-//	crawl        the cluster has one: its id is "" and "DEFAULT". Another id is an empty crawl
+//	queue        what a crawl has of a host. A key that a client chooses is not kept: the URL's host is
+//	             the key
+//	crawl        "" and "DEFAULT" are the cluster's own. Another id is a crawl of the clients alone
+//	             (package workers/guests)
 //	in process   leased: no other client gets this URL, or another one of its host, until the
 //	             result arrives or the lease ends
-//	known        the result of a leased URL
-//	discovered   a link, with the metadata "source_url"; without it, a seed
+//	known        a result
+//	discovered   a link, with the metadata "source_url" or "url.path"; without them, a seed
 //
 // # The calls
 //
-//   - GetURLs leases one URL of each of at most max_queues hosts. --lease sets the duration of the
-//     lease, not delay_requestable. It waits up to a second when nothing may be fetched at once.
-//     The metadata has the lease ("crawlnode.lease"), its seconds, the depth and the gap.
-//   - PutURLs with a discovered URL stores it: OK when it is durable, also when it was known
-//     already; SKIPPED when it is not to be crawled. With a known URL it stores the result of a
-//     lease: SKIPPED when there is no such lease any more. "fetch.statusCode" in the metadata is
-//     the HTTP status, 200 if it is missing. A date together with no status, or with one that is no
-//     success, is a failed attempt, which is repeated no sooner than that date; after a success the
-//     crawl's own plan of revisits decides. Links are sent as discovered URLs.
-//   - PutDiscovered is PutURLs with one acknowledgement for each batch.
-//   - GetStats has figures of the cluster, or of one host. ListQueues lists at most 100 hosts in
-//     memory. There are also ListNodes and ListCrawls.
-//   - GetURLStatus answers known, with a date if the URL will be visited again; discovered while it
-//     waits; or NOT_FOUND.
-//   - ListURLs walks over the stored URLs. CountURLs counts the URLs that a filter matches, and
-//     reads the counters if there is no filter.
-//   - SetActive pauses the crawl on all nodes, or resumes it; GetActive. With local both are
-//     refused: no node is active alone.
-//   - SetDelay, without a key, changes --delay of all hosts on all nodes; SetCrawlLimit likewise
-//     --max-pages-per-host. With a key both are refused.
-//   - SetLogLevel, with local, sets this node's log level.
-//   - BlockQueueUntil: no node requests the host before that time; 0 ends it. The block moves with
-//     the host's partition. With local it is refused.
-//   - DeleteCrawl, DeleteQueue and PurgeURLs answer UNIMPLEMENTED, and name an alternative.
+// docs/workers.md has a table of them. What is not obvious:
 //
-// The lease of a result is looked up in the item's metadata, and then among the leases that this
-// node has given out: clients that drop the metadata send results to the node that gave them the
-// URL.
+//   - GetURLs leases one URL of each of at most max_queues hosts, for delay_requestable seconds, or
+//     --lease. It waits up to a second when nothing may be fetched at once. Without a crawl's id it
+//     is about all crawls. The metadata is what the client has said last, with the lease
+//     ("crawlnode.lease"), its seconds, the depth and the gap.
+//   - PutURLs with a discovered URL stores what is said of it (crawl.NoteLine), then the URL. A known
+//     URL is a result: of the lease that its metadata names; of that under which this node has given it out
+//     last; or of none, and then it counts unless somebody else has the URL. A date brings the
+//     URL back; StormCrawler sends one with each success, and no status. A failure without a date
+//     is repeated as those of workers are.
+//   - DeleteCrawl, DeleteQueue and PurgeURLs delete records: what is found again is fetched again.
+//   - SetDelay and SetCrawlLimit change settings of the own crawl, for all hosts, and rules of queues
+//     of other crawls; SetDelay with a key the least gap of a host. BlockQueueUntil blocks a host, or
+//     one queue of another crawl.
 //
 // # Access
 //
@@ -66,6 +55,7 @@
 //	streams       clients      their end        64 a connection         the client waits
 //	all streams   clients      their end        maxAllStreams           RESOURCE_EXHAUSTED
 //	other calls   clients      their end        maxUnary                RESOURCE_EXHAUSTED
+//	skipped items clients      the log          skipsAtOnce a minute    they are only counted
 //	a message     clients      its call         1 MiB                   RESOURCE_EXHAUSTED
 //	unread items  clients      its handler      64 KiB a stream         the client waits
 //	strangers     connections  an allowed call  Strangers               the oldest is closed

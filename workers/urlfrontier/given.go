@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// maxCachedLeases bounds the URLs whose lease is remembered: as many as a busy node leases, and some that were left behind.
+// maxCachedLeases bounds the URLs whose lease is remembered: as many as a busy node leases, and
+// some that were left behind.
 const maxCachedLeases = 200_000
 
 // leaseCache remembers the leases of URLs that were given out here.

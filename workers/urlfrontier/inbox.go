@@ -10,14 +10,15 @@ import (
 	"crawlnode/workers/urlfrontier/wire"
 )
 
-// The items of a stream that wait to be stored: so many, or so many bytes and one item more. As many are being stored meanwhile.
+// The items of a stream that wait to be stored: so many, or so many bytes and one item more. As
+// many are being stored meanwhile.
 const (
 	maxItems     = 256
 	maxItemBytes = streamWindow / 2
 )
 
-// inbox has the items of a stream that came while earlier ones were being stored, so that they are stored together. One goroutine fills
-// it, another one empties it.
+// inbox has the items of a stream that came while earlier ones were being stored, so that they are
+// stored together. One goroutine fills it, another one empties it.
 type inbox struct {
 	mu         sync.Mutex // guards the next three
 	items      []*wire.URLItem
@@ -68,7 +69,8 @@ func (b *inbox) full() bool {
 	return len(b.items) >= maxItems || b.bytes >= maxItemBytes
 }
 
-// take waits for items and returns all there are. Its error is the end of the stream, after its last item.
+// take waits for items and returns all there are. Its error is the end of the stream, after its
+// last item.
 func (b *inbox) take() ([]*wire.URLItem, error) {
 	for {
 		b.mu.Lock()

@@ -7,8 +7,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// seedsEvery is how often the audit gets a line about the seeds of one stream: the first ones before
-// they are acknowledged, later ones together.
+// seedsEvery is how often the audit gets a line about the seeds of one stream: the first ones
+// before they are acknowledged, later ones together.
 const seedsEvery = 10 * time.Second
 
 // seedTally counts the seeds of a stream that are not in the audit yet. One goroutine uses it.
@@ -23,8 +23,8 @@ type seedTally struct {
 
 type tallyKey struct{}
 
-// tally counts the seeds that are stored under the context that it returns, and has them in the audit. done is called at
-// the end of the stream.
+// tally counts the seeds that are stored under the context that it returns, and has them in the
+// audit. done is called at the end of the stream.
 func (s *Server) tally(ctx context.Context, call string) (counted context.Context, done func()) {
 	t := &seedTally{server: s, ctx: ctx, call: call}
 	return context.WithValue(ctx, tallyKey{}, t), t.tell

@@ -27,12 +27,22 @@ import (
 type Backend interface {
 	Status(ctx context.Context, nodeOnly bool) (*crawl.Status, error)
 	NextURLs(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLease, error)
-	SettleURLs(ctx context.Context, r crawl.WorkerResults) (crawl.ResultsReport, error)
+	SettleLate(ctx context.Context, r crawl.WorkerResults) (crawl.ResultsReport, error)
 	AddFound(ctx context.Context, found crawl.FoundURLs) (crawl.FoundReport, error)
 	ExplainURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error)
 	ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error)
 	DescribeHost(ctx context.Context, host string) (*crawl.HostReport, error)
 	Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error)
+	PutNotes(ctx context.Context, lines []crawl.NoteLine) error
+	Notes(ctx context.Context, urls []string) (map[string]crawl.Note, error)
+	PutGuests(ctx context.Context, items []crawl.GuestPut) (answers []crawl.GuestAnswer, why []string)
+	Guest(ctx context.Context, id, url string) (*crawl.GuestURL, error)
+	GuestSums(ctx context.Context, id string, host crawl.Host) (map[string]crawl.GuestSums, error)
+	EachGuest(ctx context.Context, l crawl.GuestList, fn func(*crawl.GuestURL) (more bool, err error)) error
+	EachGuestQueue(ctx context.Context, id string, fn func(*crawl.GuestQueue) (more bool)) error
+	DeleteGuests(ctx context.Context, id string, host crawl.Host, before int64) (int64, error)
+	SetGuestRule(ctx context.Context, id string, host crawl.Host, r crawl.GuestRule) (known bool, err error)
+	DelayHost(ctx context.Context, host crawl.Host, delay time.Duration) error
 	BlockHost(ctx context.Context, host crawl.Host, wait time.Duration) error
 	ControlCrawl(ctx context.Context, action string) (crawl.ActionReport, error)
 	ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error)
@@ -78,6 +88,9 @@ var roles = map[string]crawl.Role{
 	wire.URLFrontier_SetDelay_FullMethodName:        crawl.RoleAdmin,
 	wire.URLFrontier_SetCrawlLimit_FullMethodName:   crawl.RoleAdmin,
 	wire.URLFrontier_SetLogLevel_FullMethodName:     crawl.RoleAdmin,
+	wire.URLFrontier_DeleteCrawl_FullMethodName:     crawl.RoleAdmin,
+	wire.URLFrontier_DeleteQueue_FullMethodName:     crawl.RoleAdmin,
+	wire.URLFrontier_PurgeURLs_FullMethodName:       crawl.RoleAdmin,
 }
 
 // Server serves the protocol.
@@ -88,6 +101,7 @@ type Server struct {
 	opts     Options
 	leases   *leaseCache
 	refusals *door.Log
+	skips    *skipLog
 	failures *door.Failures
 	grpc     *grpc.Server
 	streams  chan struct{} // has one of each open stream
@@ -99,7 +113,7 @@ func New(b Backend, o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{backend: b, opts: o, leases: newLeaseCache(), refusals: door.NewLog(o.Logger), failures: door.NewFailures(), streams: make(chan struct{}, maxAllStreams), unary: make(chan struct{}, maxUnary)}
+	s := &Server{backend: b, opts: o, leases: newLeaseCache(), refusals: door.NewLog(o.Logger), skips: &skipLog{to: o.Logger}, failures: door.NewFailures(), streams: make(chan struct{}, maxAllStreams), unary: make(chan struct{}, maxUnary)}
 	s.grpc = grpc.NewServer(
 		grpc.Creds(newCreds(o.TLS)),
 		grpc.MaxRecvMsgSize(maxMessageBytes),
@@ -213,6 +227,6 @@ func coded(err error) error {
 }
 
 // ours reports whether a crawl id names the cluster's crawl.
-func ours(id string) bool { return id == "" || id == defaultCrawl }
+func ours(id string) bool { return crawlOf(id) == "" }
 
-const defaultCrawl = "DEFAULT"
+const defaultCrawl = crawl.OwnCrawl

@@ -36,6 +36,11 @@ type node struct {
 	broken   error // of AddFound, SettleURLs and ChangeCrawl
 	settings []string
 	blocks   []string
+	notes    []crawl.NoteLine
+	asked    []crawl.NextQuery
+	guests   []crawl.GuestPut
+	deleted  []string
+	rules    []string
 }
 
 func (n *node) Status(context.Context, bool) (*crawl.Status, error) {
@@ -51,6 +56,7 @@ func (n *node) Status(context.Context, bool) (*crawl.Status, error) {
 func (n *node) NextURLs(_ context.Context, q crawl.NextQuery) (l crawl.WorkerLease, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.asked = append(n.asked, q)
 	k := min(q.Most, len(n.queued))
 	for _, u := range n.queued[:k] {
 		l.URLs = append(l.URLs, crawl.LeasedURL{URL: u, Host: "a.example", Depth: 2, DelaySeconds: 1.5})
@@ -61,7 +67,7 @@ func (n *node) NextURLs(_ context.Context, q crawl.NextQuery) (l crawl.WorkerLea
 	return l, nil
 }
 
-func (n *node) SettleURLs(_ context.Context, r crawl.WorkerResults) (rep crawl.ResultsReport, err error) {
+func (n *node) SettleLate(_ context.Context, r crawl.WorkerResults) (rep crawl.ResultsReport, err error) {
 	if n.broken != nil {
 		return rep, n.broken
 	}
@@ -85,6 +91,79 @@ func (n *node) AddFound(_ context.Context, f crawl.FoundURLs) (r crawl.FoundRepo
 		}
 	}
 	return r, nil
+}
+
+func (n *node) PutNotes(_ context.Context, lines []crawl.NoteLine) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.notes = append(n.notes, lines...)
+	return n.broken
+}
+
+func (n *node) Notes(_ context.Context, urls []string) (map[string]crawl.Note, error) {
+	return map[string]crawl.Note{"http://a.example/done": {Metadata: crawl.Metadata{"k": {"v"}}, Created: 7}}, nil
+}
+
+func (n *node) PutGuests(_ context.Context, items []crawl.GuestPut) (answers []crawl.GuestAnswer, why []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.guests = append(n.guests, items...)
+	for i := range items {
+		answer := crawl.GuestStored
+		switch items[i].Crawl {
+		case "full":
+			answer = crawl.GuestRefused
+		case "moving":
+			answer = crawl.GuestLater
+		}
+		answers, why = append(answers, answer), append(why, "a reason")
+	}
+	return answers, why
+}
+
+func (n *node) Guest(_ context.Context, id, url string) (*crawl.GuestURL, error) {
+	if id != "other" || url != "http://a.example/1" {
+		return nil, nil
+	}
+	return &crawl.GuestURL{Crawl: id, URL: url, Host: "a.example", Active: true, Refetch: 9, Created: 8, Metadata: crawl.Metadata{"k": {"v"}}}, nil
+}
+
+func (n *node) GuestSums(_ context.Context, id string, host crawl.Host) (map[string]crawl.GuestSums, error) {
+	if host != "" && (host != "a.example" || id != "other") {
+		return nil, n.broken
+	}
+	return map[string]crawl.GuestSums{"other": {Queues: 2, ActiveQueues: 1, URLs: 5, Active: 3, InProcess: 1}}, n.broken
+}
+
+func (n *node) EachGuest(_ context.Context, l crawl.GuestList, fn func(*crawl.GuestURL) (bool, error)) error {
+	for _, u := range []string{"http://a.example/1", "http://a.example/2"} {
+		if l.Crawl != "other" || l.Host != "" && l.Host != "a.example" || !strings.Contains(u, l.Contains) {
+			continue
+		}
+		if more, err := fn(&crawl.GuestURL{Crawl: l.Crawl, URL: u, Host: "a.example"}); err != nil || !more {
+			return err
+		}
+	}
+	return n.broken
+}
+
+func (n *node) EachGuestQueue(_ context.Context, id string, fn func(*crawl.GuestQueue) bool) error {
+	for _, q := range []crawl.GuestQueue{{Host: "a.example", URLs: 1, Active: 1}, {Host: "b.example", URLs: 1}, {Host: "c.example", URLs: 1, Active: 1, Blocked: 5}} {
+		if id == "other" && !fn(&q) {
+			return nil
+		}
+	}
+	return n.broken
+}
+
+func (n *node) DeleteGuests(_ context.Context, id string, host crawl.Host, before int64) (int64, error) {
+	n.deleted = append(n.deleted, fmt.Sprint(id, " ", host, " ", before > 0))
+	return 4, n.broken
+}
+
+func (n *node) SetGuestRule(_ context.Context, id string, host crawl.Host, r crawl.GuestRule) (bool, error) {
+	n.rules = append(n.rules, fmt.Sprint(id, " ", host, " ", r.Block != nil, r.Delay != nil, r.Limit != nil))
+	return host != "nobody.example", n.broken
 }
 
 func (n *node) ExplainURL(_ context.Context, url string, _ int) (*crawl.URLReport, error) {
@@ -142,6 +221,14 @@ func (n *node) BlockHost(_ context.Context, host crawl.Host, wait time.Duration)
 		return crawl.ErrUnknownHost
 	}
 	n.blocks = append(n.blocks, fmt.Sprint(host, " ", wait.Round(time.Minute)))
+	return n.broken
+}
+
+func (n *node) DelayHost(_ context.Context, host crawl.Host, delay time.Duration) error {
+	if host == "nobody.example" {
+		return crawl.ErrUnknownHost
+	}
+	n.blocks = append(n.blocks, fmt.Sprint(host, " each ", delay))
 	return n.broken
 }
 
@@ -259,6 +346,11 @@ func TestLeasesAndResults(t *testing.T) {
 	if len(got) != 2 || got[0].GetUrl() != "http://a.example/1" || got[0].GetKey() != "a.example" || first(got[0].GetMetadata(), metaLease) != "l1" || first(got[0].GetMetadata(), metaLeft) != "12.5" || first(got[0].GetMetadata(), metaDepth) != "2" {
 		t.Fatalf("GetURLs: %v", got)
 	}
+	for _, it := range []*wire.URLItem{discovered("http://a.example/big", "k", strings.Repeat("x", 4096)), known("http://a.example/big", 0, "k", strings.Repeat("x", 4096))} {
+		if acks := put(t, c, it); acks[0] != "http://a.example/big SKIPPED" || len(n.notes) > 0 {
+			t.Errorf("too much metadata: %v, %v", acks, n.notes)
+		}
+	}
 	acks := put(t, c,
 		known("http://a.example/1", 0),                   // the lease is remembered
 		known("http://a.example/1", 0),                   // and forgotten
@@ -269,19 +361,71 @@ func TestLeasesAndResults(t *testing.T) {
 	if !slices.Equal(acks, want) {
 		t.Errorf("acknowledged %v, want %v", acks, want)
 	}
-	if len(n.results) != 3 || n.results[0].LeaseID != "l1" || n.results[0].Results[0].HTTPStatus != 200 {
+	if len(n.results) != 4 || n.results[1].LeaseID != "" || n.results[0].LeaseID != "l1" || n.results[0].Results[0].HTTPStatus != 200 {
 		t.Errorf("results %+v", n.results)
+	}
+	if notes := n.notes; len(notes) != 5 || !notes[0].Known || notes[2].URL != "http://a.example/new" || notes[2].Known || !slices.Equal(notes[2].Metadata[metaSource], []string{"http://a.example/1"}) || !notes[4].Drop {
+		t.Errorf("notes %+v", notes)
 	}
 	if len(n.found) != 1 || n.found[0].SourceURL != "http://a.example/1" {
 		t.Errorf("found %+v", n.found)
 	}
-	s, err = c.GetURLs(t.Context(), &wire.GetParams{Item: &wire.GetParams_CrawlID{CrawlID: "another"}})
-	if got := collect(t, s, err); len(got) != 0 {
-		t.Errorf("another crawl has %v", got)
+}
+
+// TestQueriesForURLs: what GetURLs asks the node for.
+func TestQueriesForURLs(t *testing.T) {
+	t.Parallel()
+	n := &node{}
+	c := dial(t, n, Options{})
+	anyCrawl, id := &wire.GetParams_AnyCrawlID{AnyCrawlID: &wire.AnyCrawlID{}}, func(id string) *wire.GetParams_CrawlID { return &wire.GetParams_CrawlID{CrawlID: id} }
+	for _, g := range []struct {
+		p    *wire.GetParams
+		want []crawl.NextQuery
+	}{
+		{&wire.GetParams{}, []crawl.NextQuery{{Most: 100, Wait: time.Second, Any: true}}},
+		{&wire.GetParams{Item: anyCrawl, MaxQueues: 5000, DelayRequestable: 7}, []crawl.NextQuery{{Most: 1000, Wait: time.Second, Any: true, Life: 7 * time.Second}}},
+		{&wire.GetParams{Item: id(" "), MaxQueues: 3}, []crawl.NextQuery{{Most: 3, Wait: time.Second}}},
+		{&wire.GetParams{Item: id("DEFAULT"), Key: "A.example"}, []crawl.NextQuery{{Most: 1, Wait: time.Second, Host: "a.example"}}},
+		{&wire.GetParams{Item: id("x"), Key: "a.example"}, []crawl.NextQuery{{Most: 1, Wait: time.Second, Host: "a.example", Crawl: "x"}}},
+		{&wire.GetParams{Item: id(strings.Repeat("x", 129))}, nil},
+		{&wire.GetParams{Key: "no host", Item: id("")}, nil},
+		{&wire.GetParams{Key: "a.example"}, []crawl.NextQuery{{Most: 1, Wait: time.Second / 2, Host: "a.example"}, {Most: 1, Wait: time.Second / 2, Host: "a.example", Crawl: crawl.OtherCrawls}}},
+	} {
+		n.asked = nil
+		s, err := c.GetURLs(t.Context(), g.p)
+		collect(t, s, err)
+		for i := range n.asked {
+			n.asked[i].Worker = ""
+		}
+		if !slices.Equal(n.asked, g.want) {
+			t.Errorf("%v: asked %+v, want %+v", g.p, n.asked, g.want)
+		}
 	}
-	s, err = c.GetURLs(t.Context(), &wire.GetParams{Item: &wire.GetParams_AnyCrawlID{AnyCrawlID: &wire.AnyCrawlID{}}})
-	if got := collect(t, s, err); len(got) != 1 {
-		t.Errorf("any crawl has %v", got)
+}
+
+// TestGuests: items of other crawls go to these, in their order, with all but what this server has
+// added.
+func TestGuests(t *testing.T) {
+	t.Parallel()
+	n := &node{}
+	c := dial(t, n, Options{})
+	in := func(id string, it *wire.URLItem) *wire.URLItem {
+		infoIn(it).CrawlID = id
+		return it
+	}
+	acks := put(t, c,
+		in("a", discovered("HTTP://A.example", "k", "v", metaLease, "x")), in("a", known("http://a.example/", 77, metaLease, "l9", metaStatus, "503")),
+		in("a", discovered("mailto:x")), in("a\x00", discovered("http://a.example/")), in("full", discovered("http://a.example/")), in("moving", discovered("http://a.example/")),
+		in("a", discovered("http://a.example/", "k", strings.Repeat("x", 4096))))
+	want := []string{"HTTP://A.example OK", "http://a.example/ OK", "mailto:x SKIPPED", "http://a.example/ SKIPPED", "http://a.example/ SKIPPED", "http://a.example/ FAIL", "http://a.example/ SKIPPED"}
+	if !slices.Equal(acks, want) {
+		t.Errorf("acknowledged %v, want %v", acks, want)
+	}
+	if len(n.guests) != 4 || n.guests[0].URL != "http://a.example/" || len(n.guests[0].Metadata) != 1 || n.guests[0].Known {
+		t.Fatalf("stored %+v", n.guests)
+	}
+	if g := n.guests[1]; !g.Known || g.Lease != "l9" || g.Refetch != 77 || g.Result.HTTPStatus != 503 {
+		t.Errorf("the result is %+v", g)
 	}
 }
 
@@ -314,7 +458,7 @@ func TestBatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	ack, err := s.Recv()
-	want := []wire.AckMessage_Status{wire.AckMessage_OK, wire.AckMessage_SKIPPED, wire.AckMessage_OK, wire.AckMessage_SKIPPED, wire.AckMessage_SKIPPED}
+	want := []wire.AckMessage_Status{wire.AckMessage_OK, wire.AckMessage_SKIPPED, wire.AckMessage_OK, wire.AckMessage_OK, wire.AckMessage_SKIPPED}
 	if err != nil || ack.GetID() != "b1" || !slices.Equal(ack.GetStatuses(), want) {
 		t.Errorf("acknowledged %v, %v", ack, err)
 	}
@@ -332,11 +476,14 @@ func TestResultOf(t *testing.T) {
 		{"done with its status", known("u", 0, metaStatus, "404"), crawl.WorkerResult{Status: "success", HTTPStatus: 404}},
 		{"fetched, and again by the plan", known("u", 1_000_000_060, metaStatus, "200"), crawl.WorkerResult{Status: "success", HTTPStatus: 200}},
 		{"busy", known("u", 1_000_000_060, metaStatus, "503"), crawl.WorkerResult{Status: "success", HTTPStatus: 503, RetryAfter: 60}},
-		{"no answer", known("u", 1_000_000_060, metaError, "timeout"), crawl.WorkerResult{Status: "error", Error: "timeout", RetryAfter: 60}},
-		{"a date without a status", known("u", 1_000_000_060), crawl.WorkerResult{Status: "error", Error: "the client wants to try again", RetryAfter: 60}},
-		{"in the past", known("u", 5), crawl.WorkerResult{Status: "error", Error: "the client wants to try again"}},
+		{"no answer", known("u", 0, metaError, "timeout"), crawl.WorkerResult{Status: "error", Error: "timeout"}},
+		{"no answer, and a date", known("u", 1_000_000_060, metaError, "timeout"), crawl.WorkerResult{Status: "postponed", Error: "timeout"}},
+		{"an error of StormCrawler", known("u", 1_000_000_060, metaErrors, "2"), crawl.WorkerResult{Status: "postponed", Error: "the client counts errors of it"}},
+		{"its cause", known("u", 0, metaCause, "x"), crawl.WorkerResult{Status: "error", Error: "x"}},
+		{"a success of StormCrawler", known("u", 1_000_000_060), crawl.WorkerResult{Status: "success", HTTPStatus: 200}},
 		{"nonsense", known("u", 0, metaStatus, "99999999999999999999"), crawl.WorkerResult{Status: "success", HTTPStatus: 200}},
-		{"the end of time", known("u", 1<<64-1, metaError, "x"), crawl.WorkerResult{Status: "error", Error: "x", RetryAfter: time.Duration(math.MaxInt64).Seconds()}},
+		{"the end of time", known("u", 1<<64-1, metaError, "x"), crawl.WorkerResult{Status: "postponed", Error: "x"}},
+		{"busy until the end of time", known("u", 1<<64-1, metaStatus, "429"), crawl.WorkerResult{Status: "success", HTTPStatus: 429, RetryAfter: time.Duration(math.MaxInt64).Seconds()}},
 	} {
 		c.want.URL = "u"
 		got := resultOf(c.item.GetKnown(), now)
@@ -360,7 +507,7 @@ func TestQueries(t *testing.T) {
 	nodes, err := c.ListNodes(ctx, &wire.Empty{})
 	ask("ListNodes", `values:"127.0.0.1:1"`, nodes, err)
 	crawls, err := c.ListCrawls(ctx, &wire.Local{})
-	ask("ListCrawls", `values:"DEFAULT"`, crawls, err)
+	ask("ListCrawls", `values:"DEFAULT" values:"other"`, crawls, err)
 	queues, err := c.ListQueues(ctx, &wire.Pagination{Start: 1})
 	ask("ListQueues", `values:"b.example" start:1 size:1`, queues, err)
 	queues, err = c.ListQueues(ctx, &wire.Pagination{Start: 2, IncludeInactive: true})
@@ -368,7 +515,7 @@ func TestQueries(t *testing.T) {
 	queues, err = c.ListQueues(ctx, &wire.Pagination{})
 	ask("ListQueues", `values:"a.example" values:"b.example" size:2`, queues, err)
 	st, err := c.GetStats(ctx, &wire.QueueWithinCrawlParams{})
-	if err != nil || st.GetSize() != 3 || st.GetInProcess() != 2 || st.GetNumberOfQueues() != 4 || st.GetCounts()["completed"] != 7 || st.GetCounts()["active_queues"] != 3 {
+	if err != nil || st.GetSize() != 3 || st.GetInProcess() != 1 || st.GetNumberOfQueues() != 4 || st.GetCounts()["completed"] != 7 || st.GetCounts()["active_queues"] != 3 {
 		t.Errorf("GetStats: %v, %v", st, err)
 	}
 	if st, err = c.GetStats(ctx, &wire.QueueWithinCrawlParams{Key: "a.example"}); err != nil || st.GetSize() != 2 || st.GetInProcess() != 1 || st.GetCounts()["active_queues"] != 1 || st.GetNumberOfQueues() != 1 || st.GetCounts()["completed"] != 5 {
@@ -450,8 +597,21 @@ func TestSettings(t *testing.T) {
 	if err := limit(&wire.CrawlLimitParams{Limit: 7}); status.Code(err) != codes.InvalidArgument || n.changes[2].Status != 409 {
 		t.Errorf("a value that is refused: %v", err)
 	}
-	if err := delay(&wire.QueueDelayParams{CrawlID: "another"}); status.Code(err) != codes.NotFound {
+	if err := errors.Join(delay(&wire.QueueDelayParams{Key: "A.example", DelayRequestable: 5}), delay(&wire.QueueDelayParams{Key: "nobody.example"})); err != nil || !slices.Equal(n.blocks, []string{"a.example each 5s"}) {
+		t.Errorf("of one host: %v, %v", n.blocks, err)
+	}
+	if err := delay(&wire.QueueDelayParams{Key: "no host"}); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("of no host: %v", err)
+	}
+	before := len(n.settings)
+	if err := errors.Join(delay(&wire.QueueDelayParams{CrawlID: "another"}), delay(&wire.QueueDelayParams{CrawlID: "another", Key: "a.example"}), limit(&wire.CrawlLimitParams{CrawlID: "another", Key: "a.example"})); err != nil {
 		t.Errorf("another crawl: %v", err)
+	}
+	if err := limit(&wire.CrawlLimitParams{CrawlID: "another", Key: "nobody.example"}); status.Code(err) != codes.NotFound {
+		t.Errorf("a queue that is not there: %v", err)
+	}
+	if want := []string{"another  false true false", "another a.example false true false", "another a.example false false true", "another nobody.example false false true"}; !slices.Equal(n.rules, want) || len(n.settings) != before {
+		t.Errorf("rules %q, want %q", n.rules, want)
 	}
 	for _, l := range []wire.LogLevelParams_Level{wire.LogLevelParams_ERROR, wire.LogLevelParams_WARN, wire.LogLevelParams_INFO, wire.LogLevelParams_DEBUG, wire.LogLevelParams_TRACE} {
 		if _, err := c.SetLogLevel(ctx, &wire.LogLevelParams{Local: true, Level: l}); err != nil || level.Level().String() != l.String() && l != wire.LogLevelParams_TRACE {
@@ -482,7 +642,7 @@ func TestBlocks(t *testing.T) {
 		{&wire.BlockQueueParams{Key: "[::1]", Time: 1}, codes.OK},
 		{&wire.BlockQueueParams{Key: "a.example", Time: 1<<64 - 1}, codes.OK},
 		{&wire.BlockQueueParams{Key: "nobody.example", Time: soon}, codes.NotFound},
-		{&wire.BlockQueueParams{Key: "a.example", Time: soon, CrawlID: "another"}, codes.NotFound},
+		{&wire.BlockQueueParams{Key: "a.example", Time: soon, CrawlID: "another"}, codes.OK},
 		{&wire.BlockQueueParams{Time: soon}, codes.InvalidArgument},
 		{&wire.BlockQueueParams{Key: "a.example/x", Time: soon}, codes.InvalidArgument},
 		{&wire.BlockQueueParams{Key: "a.example:8080", Time: soon}, codes.InvalidArgument},
@@ -493,7 +653,7 @@ func TestBlocks(t *testing.T) {
 		}
 	}
 	want := []string{"a.example 1h0m0s", "a.example 0s", "[::1] 0s", fmt.Sprint("a.example ", time.Duration(math.MaxInt64).Round(time.Minute))}
-	if !slices.Equal(n.blocks, want) || len(n.changes) != 5 {
+	if !slices.Equal(n.blocks, want) || len(n.changes) != 6 || !slices.Equal(n.rules, []string{"another a.example true false false"}) {
 		t.Errorf("blocked %q, want %q; the audit log has %+v", n.blocks, want, n.changes)
 	}
 }
@@ -507,7 +667,6 @@ func TestWhatIsNotThere(t *testing.T) {
 			_, err := c.BlockQueueUntil(ctx, &wire.BlockQueueParams{Key: "a.example", Local: true})
 			return err
 		},
-		"SetDelay of a host":       func() error { _, err := c.SetDelay(ctx, &wire.QueueDelayParams{Key: "a.example"}); return err },
 		"SetDelay at a node":       func() error { _, err := c.SetDelay(ctx, &wire.QueueDelayParams{Local: true}); return err },
 		"SetCrawlLimit of a host":  func() error { _, err := c.SetCrawlLimit(ctx, &wire.CrawlLimitParams{Key: "a.example"}); return err },
 		"SetLogLevel of all nodes": func() error { _, err := c.SetLogLevel(ctx, &wire.LogLevelParams{}); return err },
@@ -516,21 +675,40 @@ func TestWhatIsNotThere(t *testing.T) {
 			return err
 		},
 		"SetLogLevel that is fixed": func() error { _, err := c.SetLogLevel(ctx, &wire.LogLevelParams{Local: true}); return err },
-		"DeleteCrawl":               func() error { _, err := c.DeleteCrawl(ctx, &wire.DeleteCrawlMessage{}); return err },
-		"DeleteQueue":               func() error { _, err := c.DeleteQueue(ctx, &wire.QueueWithinCrawlParams{}); return err },
-		"PurgeURLs":                 func() error { _, err := c.PurgeURLs(ctx, &wire.PurgeUrlParams{}); return err },
-		"GetURLs with a key": func() error {
-			s, err := c.GetURLs(ctx, &wire.GetParams{Key: "a.example"})
-			if err == nil {
-				_, err = s.Recv()
-			}
-			return err
-		},
 	}
 	for name, call := range calls {
 		if err := call(); status.Code(err) != codes.Unimplemented || strings.Contains(err.Error(), "not implemented") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestDeletes: what is deleted, and of which crawl.
+func TestDeletes(t *testing.T) {
+	t.Parallel()
+	n := &node{}
+	c, ctx := dial(t, n, Options{}), t.Context()
+	for _, p := range []*wire.DeleteCrawlMessage{{Value: "x"}, {}, {Value: "a\x00"}} {
+		if got, err := c.DeleteCrawl(ctx, p); err != nil || (got.GetValue() == 4) != (p.GetValue() != "a\x00") {
+			t.Errorf("%v: %v, %v", p, got, err)
+		}
+	}
+	for _, p := range []*wire.QueueWithinCrawlParams{{Key: "a.example", CrawlID: "x"}, {Key: "A.example"}, {CrawlID: "x"}} {
+		if got, err := c.DeleteQueue(ctx, p); err != nil || (got.GetValue() == 4) != (p.GetKey() != "") {
+			t.Errorf("%v: %v, %v", p, got, err)
+		}
+	}
+	for _, p := range []*wire.PurgeUrlParams{{Days: 3, CrawlID: "x"}, {Key: "a.example", CrawlID: "DEFAULT"}, {Key: "no host"}, {Days: 1<<32 - 1}} {
+		if _, err := c.PurgeURLs(ctx, p); err != nil {
+			t.Errorf("%v: %v", p, err)
+		}
+	}
+	if want := []string{"x  false", "  false", "x a.example false", " a.example false", "x  true", " a.example true", "  true"}; !slices.Equal(n.deleted, want) {
+		t.Errorf("deleted %q, want %q", n.deleted, want)
+	}
+	n.broken = crawl.ErrMoving
+	if _, err := c.DeleteCrawl(ctx, &wire.DeleteCrawlMessage{Value: "x"}); status.Code(err) != codes.Unavailable {
+		t.Errorf("a part is on its way: %v", err)
 	}
 }
 
@@ -706,8 +884,8 @@ func TestGivenIsBounded(t *testing.T) {
 	}
 }
 
-// TestSeedsAreAudited: discovered URLs without a source are seeds, and the audit has the first of a stream before they
-// are acknowledged, and the rest when it has ended; links are not in it.
+// TestSeedsAreAudited: discovered URLs without a source are seeds, and the audit has the first of a
+// stream before they are acknowledged, and the rest when it has ended; links are not in it.
 func TestSeedsAreAudited(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -39,8 +39,9 @@ func serveAt(t *testing.T, b Backend, o Options) string {
 	return l.Addr().String()
 }
 
-// TestStrangersMessagesAreNotKept has six connections with 64 open calls each, whose messages of 4 MiB, and of as much
-// as may be, lack their end. Without a token none is kept; without a key a few are.
+// TestStrangersMessagesAreNotKept has six connections with 64 open calls each, whose messages of 4
+// MiB, and of as much as may be, lack their end. Without a token none is kept; without a key a few
+// are.
 func TestStrangersMessagesAreNotKept(t *testing.T) { //nolint:paralleltest // measures the heap
 	const conns, calls = 6, 64
 	refuse := func(string) (crawl.Caller, error) {
@@ -95,8 +96,8 @@ func TestStrangersMessagesAreNotKept(t *testing.T) { //nolint:paralleltest // me
 	}
 }
 
-// TestUnaryCallsEnd: a call whose message does not come has its place for ten seconds only, and one that ended leaves
-// it at once.
+// TestUnaryCallsEnd: a call whose message does not come has its place for ten seconds only, and one
+// that ended leaves it at once.
 func TestUnaryCallsEnd(t *testing.T) {
 	t.Parallel()
 	addr := serveAt(t, &node{}, Options{})
@@ -130,7 +131,8 @@ func TestUnaryCallsEnd(t *testing.T) {
 	}
 }
 
-// TestLargestMessage: a message of the size that the package comment names is taken, and no larger one.
+// TestLargestMessage: a message of the size that the package comment names is taken, and no larger
+// one.
 func TestLargestMessage(t *testing.T) {
 	t.Parallel()
 	c := dialTo(t, serveAt(t, &node{}, Options{}))
