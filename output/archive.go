@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/output/archive"
@@ -14,8 +15,10 @@ import (
 // info is what an archive file that is begun now says of the crawl. No From header is
 // sent, so the contact is recorded as the operator only.
 func (o *Outputs) info() archive.Info {
-	s := o.o.Settings()
-	text, err := json.Marshal(s)
+	s := *o.o.Settings()
+	// Archives are given to others, and rules for sites name hosts and proxies of private networks.
+	s.Sites, s.Proxies = config.SitesName(s.Sites), nil
+	text, err := json.Marshal(&s)
 	if err != nil {
 		panic("BUG: settings cannot be written as JSON: " + err.Error())
 	}

@@ -8,6 +8,7 @@ import (
 	"crawlnode/local/disk"
 	"crawlnode/output/lists"
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/metadata"
 )
 
 // LogRefused logs a URL that is not fetched for reason, if the log shows it.
@@ -27,18 +28,20 @@ type patientDerived struct {
 }
 
 // Page waits for room, then writes what is derived of an answer.
-func (p patientDerived) Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document) error {
+func (p patientDerived) Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document,
+	said *metadata.Record,
+) error {
 	if !p.OfPages() {
 		return nil
 	}
 	bytes := int64(1 << 10) // what is written at most, more or less
 	if doc != nil {
-		bytes += int64(len(doc.Text)) + int64(len(doc.Links))*int64(len(c.URL.String())+512)
+		bytes += metadata.MaxBytes + int64(len(doc.Text)) + int64(len(doc.Links))*int64(len(c.URL.String())+512)
 	}
 	if err := p.space.Wait(ctx, p.running(), bytes); err != nil {
 		return err
 	}
-	return p.Outputs.Page(ctx, c, o, depth, doc)
+	return p.Outputs.Page(ctx, c, o, depth, doc, said)
 }
 
 // Skipped waits for room, then logs skipped URLs.

@@ -134,13 +134,18 @@ func (e *encoder) request(c *crawl.Capture) error {
 	return e.end(c.RequestHead, nil)
 }
 
-// resource makes a record of what was made of c's response. Its block is the payload (section 6.4).
+// resource makes a record of what was made of c's response. Its block is the payload (sections 6.4
+// and 6.8).
 func (e *encoder) resource(c *crawl.Capture, r *crawl.Resource) error {
 	id, err := newRecordID(e.random)
 	if err != nil {
 		return err
 	}
-	e.begin("resource", id, r.At)
+	kind := "resource"
+	if r.Conversion {
+		kind = "conversion"
+	}
+	e.begin(kind, id, r.At)
 	e.field("WARC-Target-URI", resourceURI(c, r))
 	e.field("WARC-Refers-To", e.responseID.String())
 	e.field("Content-Type", r.ContentType)

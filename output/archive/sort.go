@@ -153,6 +153,13 @@ func sortIndex(from, to string, memory int) (err error) {
 	return out.Sync()
 }
 
+// SortLines writes the whole lines of in, each shorter than 64 KiB, to out in the order of their
+// bytes (LC_ALL=C sort), equal ones once. Lines of so many bytes are sorted in memory; more of them
+// wait in a nameless file in dir.
+func SortLines(out io.Writer, in io.Reader, dir string, memory int) error {
+	return sortTo(out, in, dir, memory, func(line []byte) []byte { return line })
+}
+
 // sortTo writes what as makes of the whole lines of in to out, sorted. Lines that do not fit into
 // memory are sorted in runs in a nameless file in dir, which are then merged.
 func sortTo(out io.Writer, in io.Reader, dir string, memory int, as func(line []byte) []byte) error {

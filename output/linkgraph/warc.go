@@ -41,7 +41,7 @@ func (b *Builder) addCapture(p *readback.Page) error {
 			return nil
 		}
 		return b.Add(page.String(), to.String())
-	case !p.Delivered() || !p.IsHTML():
+	case !p.Delivered() || !p.IsPage():
 		return nil
 	}
 	if err := b.AddNode(page.String()); err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/metadata"
 	"crawlnode/web/urlnorm"
 )
 
@@ -154,16 +155,19 @@ func (s *Outputs) OfPages() bool {
 // Simhashes reports whether lists of pages are written, which contain them.
 func (s *Outputs) Simhashes() bool { return s.pages != nil }
 
+// Metadata reports whether what pages say of themselves is written.
+func (s *Outputs) Metadata() bool { return s.pages != nil }
+
 // Sampled reports whether the log shows u if it is skipped.
 func (s *Outputs) Sampled(u urlnorm.URL) bool {
 	return s.skipped != nil && (s.all || xxhash.Sum64String(u.String()) < s.sampled)
 }
 
 // Page writes what is derived from an answer: c is the exchange, o what is known of it, doc the
-// parsed page, nil when it was not a page. A sitemap file is not a page either and gives no line.
+// parsed page, nil when it was not a page, said what it says of itself, nil for nothing. A sitemap file is not a page either and gives no line.
 // The arguments are read until Page returns. Its error is that of ctx, after which some outputs may
 // have lines of the page, or final.
-func (s *Outputs) Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document) error {
+func (s *Outputs) Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document, said *metadata.Record) error {
 	if o.IsSitemap {
 		return s.failure()
 	}
@@ -174,7 +178,7 @@ func (s *Outputs) Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, 
 	buf := s.buffers.Get().(*[]byte)
 	defer s.recycle(buf)
 	if s.pages != nil {
-		*buf = appendPage((*buf)[:0], c, o, depth, doc)
+		*buf = appendPage((*buf)[:0], c, o, depth, doc, said)
 		if err := s.add(ctx, s.pages, *buf); err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ func page(t testing.TB, s *Outputs, at, html string, change ...func(*crawl.Captu
 		f(&c, &o)
 	}
 	doc := htmlparse.ParseWith(htmlparse.Options{Anchors: s.Anchors()}, c.Body, "text/html; charset=utf-8", c.URL)
-	return s.Page(t.Context(), &c, &o, 3, &doc)
+	return s.Page(t.Context(), &c, &o, 3, &doc, nil)
 }
 
 func shut(t testing.TB, s *Outputs) {
@@ -180,7 +180,7 @@ func TestNoPage(t *testing.T) {
 	s := open(t, dir, everything())
 	c := crawl.Capture{URL: url(t, "http://a.test/")}
 	for _, o := range []crawl.Outcome{{Status: 404}, {Status: 200, IsSitemap: true}} {
-		if err := s.Page(t.Context(), &c, &o, 0, nil); err != nil {
+		if err := s.Page(t.Context(), &c, &o, 0, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -425,7 +425,7 @@ func TestClosed(t *testing.T) {
 	cancel()
 	s.pages.token <- struct{}{} // another caller holds it
 	c, o := crawl.Capture{URL: url(t, "http://a.test/")}, crawl.Outcome{}
-	if err := s.Page(ctx, &c, &o, 0, nil); !errors.Is(err, context.Canceled) || s.failure() != nil {
+	if err := s.Page(ctx, &c, &o, 0, nil, nil); !errors.Is(err, context.Canceled) || s.failure() != nil {
 		t.Errorf("Page that gives up: %v, %v", err, s.failure())
 	}
 }
@@ -439,7 +439,7 @@ func BenchmarkPage(b *testing.B) {
 	doc := htmlparse.ParseWith(htmlparse.Options{Anchors: true}, c.Body, "text/html", c.URL)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := s.Page(b.Context(), &c, &o, 3, &doc); err != nil {
+		if err := s.Page(b.Context(), &c, &o, 3, &doc, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -456,7 +456,7 @@ func TestUnchangedLines(t *testing.T) {
 		s := open(t, dir, everything())
 		c := crawl.Capture{URL: url(t, "http://a.test/1"), Status: status}
 		o := crawl.Outcome{Status: status, ContentType: "text/html", Unchanged: true, NoIndex: true, Digest: crawl.Digest{1}}
-		if err := s.Page(t.Context(), &c, &o, 3, nil); err != nil {
+		if err := s.Page(t.Context(), &c, &o, 3, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		shut(t, s)

@@ -12,6 +12,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/metadata"
 	"crawlnode/web/preferences"
 	"crawlnode/web/urlnorm"
 )
@@ -92,7 +93,7 @@ func appendString(b []byte, s string) []byte {
 }
 
 // appendPage appends the line of an answer.
-func appendPage(b []byte, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document) []byte {
+func appendPage(b []byte, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document, said *metadata.Record) []byte {
 	l := begin(b)
 	l.text("url", c.URL.String())
 	l.time("fetched_at", o.FetchedAt)
@@ -116,6 +117,10 @@ func appendPage(b []byte, c *crawl.Capture, o *crawl.Outcome, depth int, doc *ht
 			byte(o.Simhash >> 56), byte(o.Simhash >> 48), byte(o.Simhash >> 40), byte(o.Simhash >> 32),
 			byte(o.Simhash >> 24), byte(o.Simhash >> 16), byte(o.Simhash >> 8), byte(o.Simhash),
 		}))
+	}
+	if said != nil {
+		l.name("metadata")
+		l.b = append(l.b, said.JSON()...)
 	}
 	l.yes("unchanged", o.Unchanged)
 	l.text("near_duplicate_of", o.NearOf)

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"crawlnode/output/readback"
 	"crawlnode/web/urlnorm"
 )
 
@@ -52,7 +53,22 @@ type Folder struct {
 	// Skip says of a URL that it gets no file; its content still counts for URLs with the same one. said is
 	// what its owner said of the use of the page, as archive.Entry has it. Nil: each gets one. Set it before Write.
 	Skip func(url, said string) bool
+	// Form writes pages in another form, and nothing else. Nil: each URL's file is its content. Set it
+	// before Write.
+	Form *Form
 }
+
+// Form is another form of pages.
+type Form struct {
+	// Media is the media type of the files, and gives them their extension.
+	Media string
+	// Content makes the file of a page; cut says that it is only the beginning. An ErrNoForm: the URL
+	// gets none.
+	Content func(p *readback.Page) (file []byte, cut bool, err error)
+}
+
+// ErrNoForm says that a capture is no page.
+var ErrNoForm = errors.New("it is no page")
 
 // Open opens dir, which is made when it is missing, and marks it by a manifest. The error is an
 // ErrRefused when dir has files that are not of this package, is written to by another process, or is

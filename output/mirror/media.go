@@ -16,6 +16,7 @@ var extensions = map[string][]string{
 	"application/rss+xml":      {".rss", ".xml"},
 	"application/atom+xml":     {".atom", ".xml"},
 	"application/pdf":          {".pdf"},
+	"text/markdown":            {".md", ".markdown"},
 	"image/png":                {".png"},
 	"image/apng":               {".png", ".apng"},
 	"image/jpeg":               {".jpg", ".jpeg", ".jpe"},

@@ -286,7 +286,7 @@ func TestWriteRevisits(t *testing.T) {
 	if a, b := c.file(dir, lines, "http://h.test/1"), c.file(dir, lines, "http://h.test/d/2"); a != `<a href="http://h.test/2">2</a>` || b != `<a href="2.html">2</a>` {
 		t.Errorf("%q, %q", a, b)
 	}
-	if l := lines["http://h.test/3"]; l.File != "" || !strings.Contains(l.Error, "stored with another URL") || sum.Failed != 1 {
+	if l := lines["http://h.test/3"]; l.File != "" || !strings.Contains(l.Error, "in an archive that was not read") || sum.Failed != 1 {
 		t.Errorf("a payload that is not here: %+v, %+v", l, sum)
 	}
 	if c.file(dir, lines, "http://h.test/4") != "kept" {

@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/output/archive"
+	"crawlnode/output/newest"
 	"crawlnode/web/urlnorm"
 )
 
@@ -28,12 +29,13 @@ type row struct {
 	Path string `json:",omitempty"` // the file; "" when it has none
 	To   string `json:",omitempty"` // where it redirects to
 	Why  string `json:",omitempty"` // why a page has no file
+	None bool   `json:",omitempty"` // it is not of the Form that is written
 	Kept bool   `json:",omitempty"` // an earlier run has saved it, and there is no capture now
 }
 
 // saves reports whether the URL is to have a file.
 func (r *row) saves() bool {
-	return r.Status >= 200 && r.Status < 300 && r.Status != http.StatusNoContent && r.Status != http.StatusResetContent && r.Why == ""
+	return r.Status >= 200 && r.Status < 300 && r.Status != http.StatusNoContent && r.Status != http.StatusResetContent && r.Why == "" && !r.None
 }
 
 // passing reports whether an answer says nothing of the page: it is asked for less, it failed, or
@@ -79,6 +81,7 @@ const (
 type plan struct {
 	src      Source
 	skip     func(url, said string) bool // nil: none
+	form     *Form                       // nil: files are what was fetched
 	manifest *manifest
 	known    *table
 	taken    *journal // a row for each capture; the table has the one that counts
@@ -149,14 +152,25 @@ func (p *plan) decide(ctx context.Context) error {
 		} else if err := p.look(ctx, u, r); err != nil {
 			return err
 		}
+		if p.form != nil && !newest.MayHaveText(&archive.Entry{Status: r.Status, MIME: r.MIME, Revisit: r.Revisit}) {
+			r.None = true
+		}
 		if r.saves() {
-			if _, err := p.folders(placeOf(u, r.MIME)); err != nil {
+			if _, err := p.folders(placeOf(u, p.media(r))); err != nil {
 				return err
 			}
 		}
 		_, err = p.decided.add(r)
 		return err
 	})
+}
+
+// media is the media type of the file of a URL.
+func (p *plan) media(r *row) string {
+	if p.form != nil {
+		return p.form.Media
+	}
+	return r.MIME
 }
 
 // look reads the record of what the index does not say enough of. A record that cannot be read is no
@@ -169,7 +183,7 @@ func (p *plan) look(ctx context.Context, u urlnorm.URL, r *row) error {
 			return err
 		}
 		if !ok {
-			r.Why = "its content was stored with another URL, by a node whose archive was not read"
+			r.Why = "its content was stored with another capture, in an archive that was not read"
 		}
 		original = ref
 	}
@@ -252,7 +266,7 @@ func (p *plan) nameOf(r *row) error {
 	if err != nil {
 		return err
 	}
-	at := placeOf(u, r.MIME)
+	at := placeOf(u, p.media(r))
 	old, ok, err := p.manifest.of(r.URL)
 	if err != nil {
 		return err

@@ -74,7 +74,7 @@ func (w *writer) open(src Source) error {
 	if err != nil {
 		return err
 	}
-	w.plan = &plan{src: src, skip: w.folder.Skip, known: known}
+	w.plan = &plan{src: src, skip: w.folder.Skip, form: w.folder.Form, known: known}
 	for _, j := range []**journal{&w.plan.taken, &w.plan.decided, &w.plan.final} {
 		file, err := w.folder.nameless()
 		if err != nil {
@@ -161,7 +161,7 @@ func (w *writer) write(ctx context.Context, r *row) error {
 // page writes a file and its line, unless both are there.
 func (w *writer) page(ctx context.Context, r *row, line, old *Line) error {
 	line.File = r.Path
-	hasLinks := isPage(r.MIME) || isSheet(r.MIME)
+	hasLinks := w.folder.Form == nil && (isPage(r.MIME) || isSheet(r.MIME))
 	if hasLinks {
 		line.Plan = w.plan.id()
 	}
@@ -185,6 +185,11 @@ func (w *writer) page(ctx context.Context, r *row, line, old *Line) error {
 				w.sum.Bytes += line.Bytes
 			}
 		}
+	}
+	if errors.Is(err, ErrNoForm) {
+		line.File = ""
+		w.sum.Without++
+		return w.manifest.add(line, old)
 	}
 	if err != nil { // it concerns this file alone: a damaged record, something of another's in its place
 		line.File, line.SHA256, line.Bytes, line.Plan, line.Error = "", "", 0, "", err.Error()
@@ -217,6 +222,14 @@ func (w *writer) content(ctx context.Context, r *row, line *Line) ([]byte, error
 	}
 	if !p.Record.Date.IsZero() {
 		line.FetchedAt = p.Record.Date.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	}
+	if w.folder.Form != nil {
+		file, cut, err := w.folder.Form.Content(p)
+		if line.Truncated = p.Record.Truncated; cut {
+			line.Truncated = "length"
+			w.sum.Cut++
+		}
+		return file, err
 	}
 	content, contentType, cut, err := contentOf(p)
 	if line.Truncated = p.Record.Truncated; cut {

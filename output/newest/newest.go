@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"crawlnode/documents"
 	"crawlnode/output/archive"
 )
 
@@ -73,6 +74,16 @@ func passing(status int) bool {
 // page is looked at then.
 func IsPage(e *archive.Entry) bool {
 	return e.Status >= 200 && e.Status < 300 && (e.Revisit || IsHTML(e.MIME) || isXML(e.MIME) || !isType(e.MIME))
+}
+
+// MayHaveText reports whether an entry may be a page or a document that was delivered: whether the crawl
+// has read it, its record tells.
+func MayHaveText(e *archive.Entry) bool {
+	if IsPage(e) {
+		return true
+	}
+	kind, _, _ := strings.Cut(strings.ToLower(e.MIME), ";")
+	return e.Status >= 200 && e.Status < 300 && (kind == documents.PlainText || documents.MayBe(kind))
 }
 
 // isType reports whether a media type is one that says something.

@@ -7,6 +7,8 @@
 //	              header says nothing
 //	shown         the page as a browser rendered it (--render), whose text, title and links then
 //	              count
+//	converted     the page that the crawl made of a document, such as a PDF; a plain text is made
+//	              one again
 //	preferences   noindex in any header line, for all robots or for this one, in the page, or
 //	              as stored
 //

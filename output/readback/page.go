@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,10 +15,13 @@ import (
 	"unicode"
 
 	"crawlnode/crawl"
+	"crawlnode/documents"
 	"crawlnode/output/archive"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/maintext"
+	"crawlnode/web/markdown"
+	"crawlnode/web/metadata"
 	"crawlnode/web/mime"
 	"crawlnode/web/simhash"
 	"crawlnode/web/urlnorm"
@@ -33,11 +37,21 @@ type Page struct {
 	Record *archive.Record
 	// Shown is the page as a browser showed it to the crawl; nil: it was taken as it was fetched.
 	Shown *archive.Record
+	// Converted is the page that the crawl made of a document, such as a PDF; nil: it is none, or it
+	// was not read.
+	Converted *archive.Record
 
 	limit   int64
 	payload []byte
 	fields  textproto.MIMEHeader
 	decoded *decoded
+	text    *madeOfText
+}
+
+// madeOfText is the page that a plain text is read as.
+type madeOfText struct {
+	html []byte
+	cut  bool
 }
 
 // decoded is the payload without its content codings.
@@ -89,22 +103,42 @@ func With(ctx context.Context, s Records, record, original *archive.Record, limi
 	*Page, error,
 ) {
 	p := New(record, original, nil, limit)
-	if !p.Delivered() || p.Kind() != HTML {
+	if !p.hasBeside() {
 		return p, nil
 	}
-	var err error
-	p.Shown, err = shown(ctx, s, record)
+	beside, err := shown(ctx, s, record)
+	if beside == nil && err == nil && original != nil && !p.IsHTML() {
+		beside, err = shown(ctx, s, original) // a document that was sent again is not read again
+	}
+	p.setBeside(beside)
 	return p, err
+}
+
+// hasBeside reports whether a page, as the crawl saw it, may stand beside the answer.
+func (p *Page) hasBeside() bool {
+	return p.Delivered() && (p.IsHTML() || documents.MayBe(p.MediaType()))
+}
+
+// setBeside takes the page that stands beside the answer; nil: none does.
+func (p *Page) setBeside(r *archive.Record) {
+	switch {
+	case r == nil:
+	case p.IsHTML() && r.Type == "resource":
+		p.Shown = r
+	case !p.IsHTML() && r.Type == "conversion":
+		p.Converted = r
+	}
 }
 
 // isEmpty reports whether a digest is that of no bytes.
 func isEmpty(digest string) bool { return digest == "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ" }
 
 // New is the page of a record that was read, with the record that has the payload of a duplicate and
-// the one that a browser made of it; nil: there is none.
-func New(record, original, shown *archive.Record, limit int64) *Page {
-	p := &Page{Record: record, Shown: shown, limit: limit, payload: record.Payload,
+// the one that the crawl made of it; nil: there is none.
+func New(record, original, beside *archive.Record, limit int64) *Page {
+	p := &Page{Record: record, limit: limit, payload: record.Payload,
 		fields: fieldsOf(record.Head)}
+	defer func() { p.setBeside(beside) }() // when all is known that its kind depends on
 	if original == nil {
 		return p
 	}
@@ -171,10 +205,12 @@ func isBeside(r, answer *archive.Record) bool {
 	return false
 }
 
-// isShown reports whether a record beside an answer is the page as a browser showed it.
+// isShown reports whether a record beside an answer is the page as a browser showed it, or the page
+// that was made of a document.
 func isShown(r *archive.Record) bool {
 	media := mime.Extract(r.Fields["Content-Type"]).Essence
-	return r.Type == "resource" && (media == "text/html" || media == "application/xhtml+xml")
+	return (r.Type == "resource" || r.Type == "conversion") &&
+		(media == "text/html" || media == "application/xhtml+xml")
 }
 
 // Within is the page with a lower limit of what is decoded of it.
@@ -227,6 +263,45 @@ func (p *Page) Seen() (content []byte, contentType string, cut bool, err error) 
 	return content, p.Shown.Fields.Get("Content-Type"), cut, nil
 }
 
+// reading is what the crawl reads text, title and links from, with its Content-Type: a page as Seen
+// has it, or the page that a document is read as. cut and err are as those of Content.
+func (p *Page) reading() (page []byte, contentType string, cut bool, err error) {
+	switch {
+	case p.Converted != nil:
+		page = p.Converted.Payload
+		if int64(len(page)) > p.limit {
+			page, cut = page[:p.limit], true
+		}
+		return page, p.Converted.Fields.Get("Content-Type"), cut, nil
+	case p.isPlainText():
+		content, cut, err := p.Content()
+		if p.text == nil {
+			made := &madeOfText{}
+			made.html, made.cut = documents.PageOfText(content, typeOf(p.fields, content).String())
+			p.text = made
+		}
+		if len(content) == 0 {
+			return nil, "", cut, err
+		}
+		return p.text.html, documents.PageType, cut || p.text.cut, err
+	}
+	return p.Seen()
+}
+
+// isPlainText reports whether the content is a text that is read as a page.
+func (p *Page) isPlainText() bool {
+	kind, media := p.kind()
+	if kind != Text || media != documents.PlainText || !p.Delivered() {
+		return false
+	}
+	content, _, _ := p.Content() // as far as it can be read
+	return documents.IsText(content)
+}
+
+// IsPage reports whether the content has what a page has, title, text and links: it is HTML, or a
+// document that the crawl has read.
+func (p *Page) IsPage() bool { return p.IsHTML() || p.Converted != nil || p.isPlainText() }
+
 // Damage is what is wrong with a page of which something could be read: nil, or a reason that its
 // content is not whole.
 func (p *Page) Damage() error {
@@ -272,6 +347,12 @@ func (p *Page) Text() (string, error) {
 		return "", err
 	}
 	switch kind, media := p.kind(); {
+	case p.Converted != nil:
+		main, err := p.Main() // with its paragraphs, which a book needs
+		if err != nil {
+			return "", err
+		}
+		content = []byte(main.Text)
 	case kind == HTML:
 		document, err := p.Document(htmlparse.Options{})
 		if err != nil {
@@ -290,7 +371,7 @@ func (p *Page) Text() (string, error) {
 // Document is an HTML page as the parser reads it. It is made of what could be read; Damage says
 // whether something is wrong. An error: nothing could be.
 func (p *Page) Document(o htmlparse.Options) (*htmlparse.Document, error) {
-	content, contentType, _, err := p.Seen()
+	content, contentType, _, err := p.reading()
 	if err != nil && len(content) == 0 {
 		return nil, err
 	}
@@ -311,11 +392,58 @@ func (p *Page) agent() string {
 // Main is the main text of an HTML page, as the crawl's own search has it. An error: nothing of the
 // page could be read.
 func (p *Page) Main() (main maintext.Page, err error) {
-	content, contentType, _, err := p.Seen()
+	content, contentType, _, err := p.reading()
 	if err != nil && len(content) == 0 {
 		return main, err
 	}
+	if !p.IsHTML() {
+		return maintext.Whole(content, contentType, p.Header("Content-Language")), nil
+	}
 	return maintext.Extract(content, contentType, p.Header("Content-Language")), nil
+}
+
+// Markdown is the main content of a page, or a document whole, as Markdown. cut says that it is only
+// the beginning.
+func (p *Page) Markdown() (text string, cut bool, err error) {
+	if !p.IsPage() {
+		return "", false, fmt.Errorf("%s: %w: it is %s", p.Record.TargetURI, errNoText,
+			cmp.Or(p.MediaType(), "of no known type"))
+	}
+	content, contentType, cut, err := p.reading()
+	if err != nil && len(content) == 0 {
+		return "", false, err
+	}
+	of := markdown.Of
+	switch {
+	case p.isPlainText(): // it stays as it is
+		content, _, _ = p.Content() // as far as it can be read
+		contentType = typeOf(p.fields, content).String()
+	case p.Converted != nil:
+		of = markdown.Whole
+	}
+	base, err := urlnorm.ParseRouted(p.Record.TargetURI)
+	if err != nil {
+		return "", false, err
+	}
+	text, err = of(content, contentType, base)
+	if errors.Is(err, markdown.ErrTruncated) {
+		return text, true, nil
+	}
+	return text, cut, err
+}
+
+// Metadata is what a page or a document says of itself.
+func (p *Page) Metadata() (m metadata.Record, err error) {
+	content, contentType, _, err := p.reading()
+	if err != nil && len(content) == 0 {
+		return m, err
+	}
+	base, err := urlnorm.ParseRouted(p.Record.TargetURI)
+	if err != nil {
+		return m, err
+	}
+	o := metadata.Options{HeaderLanguage: p.Header("Content-Language")}
+	return metadata.Read(content, contentType, base, o), nil
 }
 
 // NoIndex reports whether the page asks to be in no search: by its header, by itself, or as the crawl
@@ -324,6 +452,32 @@ func (p *Page) NoIndex(document *htmlparse.Document) bool {
 	noted := strings.Contains(p.Record.Fields.Get("Crawlnode-Robots"), "noindex")
 	byHeader, _ := directives(p.fields, p.agent(), p.Record.Date)
 	return noted || byHeader || document != nil && document.NoIndex
+}
+
+// Describe is the metadata of a page or document that was delivered, with no more than
+// metadata.MaxBytes; nil: it says nothing of itself, or cannot be read.
+func (p *Page) Describe() *metadata.Record {
+	if !p.Delivered() || !p.IsPage() || p.Wall() {
+		return nil
+	}
+	m, err := p.Metadata()
+	if err != nil || m.Empty() {
+		return nil
+	}
+	var bounded metadata.Record
+	if err := json.Unmarshal(m.JSON(), &bounded); err != nil {
+		panic("BUG: metadata that was written cannot be read: " + err.Error())
+	}
+	return &bounded
+}
+
+// AsksNoIndex is NoIndex for who has not read the page. An error: nothing of it could be read.
+func (p *Page) AsksNoIndex() (bool, error) {
+	document, err := p.Document(htmlparse.Options{})
+	if err != nil {
+		return false, err
+	}
+	return p.NoIndex(document), nil
 }
 
 // Wall reports whether the crawl has taken the answer for a bot wall: it is no page, and says nothing of

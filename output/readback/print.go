@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Form says what of a page is wanted; without any it is the content.
 type Form struct {
-	Headers bool // the head only
-	Text    bool // the visible text
-	Raw     bool // head and payload, as they were received
+	Headers  bool // the head only
+	Text     bool // the visible text
+	Markdown bool // the main content as Markdown
+	Raw      bool // head and payload, as they were received
 }
 
 // Print writes the newest capture of a URL to out, and to warnings what keeps it from being whole.
@@ -51,6 +53,13 @@ func (p *Page) form(f Form) (wanted []byte, cut bool, err error) {
 			return nil, false, err
 		}
 		return []byte(text + "\n"), false, p.Damage()
+	}
+	if f.Markdown {
+		text, cut, err := p.Markdown()
+		if err != nil {
+			return nil, false, err
+		}
+		return []byte(strings.TrimRight(text, "\n") + "\n"), cut, p.Damage()
 	}
 	return p.Content()
 }

@@ -117,7 +117,7 @@ func (s *Scanner) scan(path string, record func(r *archive.Record) error,
 }
 
 // take calls page with a capture whose payload is known.
-func (s *Scanner) take(r, shown *archive.Record, page func(p *Page) error) error {
+func (s *Scanner) take(r, beside *archive.Record, page func(p *Page) error) error {
 	at := place{int32(len(s.files) - 1), r.Offset} //nolint:gosec // as many files as a person names
 	digest := xxh3.HashString128(r.PayloadDigest)
 	switch {
@@ -125,11 +125,11 @@ func (s *Scanner) take(r, shown *archive.Record, page func(p *Page) error) error
 		if _, known := s.places[digest]; r.PayloadDigest != "" && !known && len(r.Payload) > 0 {
 			s.places[digest] = at
 		}
-		return s.page(r, nil, shown, page)
+		return s.page(r, nil, beside, "", page)
 	case r.Status == http.StatusNotModified:
 		return nil
 	case isEmpty(r.PayloadDigest):
-		return s.page(r, nil, shown, page)
+		return s.page(r, nil, beside, "", page)
 	}
 	first, known := s.places[digest]
 	if !known {
@@ -140,13 +140,27 @@ func (s *Scanner) take(r, shown *archive.Record, page func(p *Page) error) error
 	if err != nil {
 		return err
 	}
-	return s.page(r, original, shown, page)
+	return s.page(r, original, beside, s.dir(first), page)
 }
 
-func (s *Scanner) page(r, original, shown *archive.Record, page func(p *Page) error) error {
+// dir is the folder of a place.
+func (s *Scanner) dir(at place) string { return filepath.Dir(s.files[at.file]) }
+
+// page calls page with a capture, the record that has the payload of a duplicate, which stands in
+// dir, and what the crawl has made of the capture.
+func (s *Scanner) page(r, original, beside *archive.Record, dir string,
+	page func(p *Page) error,
+) error {
 	p := New(r, original, nil, s.limit)
-	if p.Delivered() && p.Kind() == HTML {
-		p.Shown = shown
+	if p.hasBeside() {
+		p.setBeside(beside)
+	}
+	if p.Converted == nil && original != nil && !p.IsHTML() && p.hasBeside() {
+		made, err := shown(s.ctx, Folders{dir}, original)
+		if err != nil {
+			return err
+		}
+		p.setBeside(made)
 	}
 	return page(p)
 }
@@ -180,11 +194,11 @@ func (s *Scanner) Finish(page func(p *Page) error) error {
 		if err != nil {
 			return err
 		}
-		beside, err := shown(s.ctx, Folders{filepath.Dir(s.files[at.file])}, r)
+		beside, err := shown(s.ctx, Folders{s.dir(at)}, r)
 		if err != nil {
 			return err
 		}
-		if err := s.page(r, original, beside, page); err != nil {
+		if err := s.page(r, original, beside, s.dir(first), page); err != nil {
 			return err
 		}
 	}

@@ -105,7 +105,25 @@ func (c Cluster) Payload(ctx context.Context, revisit *archive.Record) (*archive
 			return c.Read(ctx, &crawl.ArchiveReport{Node: crawl.NodeRef{Name: k.Node}, File: k.File, Offset: k.Offset, Length: k.Length})
 		}
 	}
-	return nil, fmt.Errorf("the payload is that of %s, and no running node has it", revisit.RefersToURI)
+	return nil, missingPayload(revisit, errors.New("no running node has it"))
+}
+
+// ErrElsewhere is inside the error for a revisit whose payload another archive has: the crawl was
+// told not to store it again (--dedupe-against).
+var ErrElsewhere = errors.New("another archive has its payload")
+
+// missingPayload says which payload is not there. A crawl names the record when it refers to one of
+// its own, and has no name for one of another archive.
+func missingPayload(revisit *archive.Record, why error) error {
+	of := revisit.RefersToURI
+	if date := revisit.Fields.Get("WARC-Refers-To-Date"); date != "" {
+		of += " of " + date
+	}
+	if revisit.Status != http.StatusNotModified && revisit.Fields.Get("WARC-Refers-To") == "" {
+		return fmt.Errorf("%w, that of %s (%w): name that archive too, as with another --data-dir",
+			ErrElsewhere, of, why)
+	}
+	return fmt.Errorf("the payload is that of %s, which another node may have stored: %w", of, why)
 }
 
 // Folders reads folders of WARC files with their indexes, such as those of all nodes of a crawl.
@@ -132,10 +150,10 @@ func (f Folders) Payload(_ context.Context, revisit *archive.Record) (*archive.R
 		}
 		return archive.Find(dir, revisit.RefersToURI, revisit.PayloadDigest)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("the payload is that of %s, which another node may have stored: %w", revisit.RefersToURI, err)
+	if errors.Is(err, archive.ErrNoCapture) {
+		err = missingPayload(revisit, err)
 	}
-	return record, nil
+	return record, err
 }
 
 // Answer implements Source.

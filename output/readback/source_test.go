@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +167,41 @@ func TestRevisitsReadBack(t *testing.T) {
 	record.PayloadDigest = "sha1:OTHER"
 	if _, err := Of(t.Context(), Cluster{Node: v}, record, MaxContent); err == nil {
 		t.Error("a payload that nobody has was found")
+	}
+}
+
+// TestElsewhere: a revisit of a payload that another archive has says which one; with that archive
+// beside it, it is read. A revisit of the crawl's own that is not there is another error.
+func TestElsewhere(t *testing.T) {
+	t.Parallel()
+	old, own := newVisits(t), newVisits(t)
+	old.add(200, "the page", -1, true)
+	own.refs = []crawl.ArchiveRef{{}} // of the other archive an index names no record
+	own.add(200, "the page", 0, true)
+	if err := errors.Join(old.a.Sync(), own.a.Sync()); err != nil {
+		t.Fatal(err)
+	}
+	own.refs = own.refs[1:]
+	at, before := Folders{filepath.Join(own.dir, "warc")}, Folders{filepath.Join(old.dir, "warc")}
+	for name, s := range map[string]Source{"cluster": Cluster{Node: own}, "folder": at} {
+		_, err := Load(t.Context(), s, pageURL, MaxContent)
+		if !errors.Is(err, ErrElsewhere) || !strings.Contains(err.Error(), pageURL+" of 2026-03-01T01:00:00.000Z") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	page, err := Load(t.Context(), slices.Concat(at, before), pageURL, MaxContent)
+	if err != nil || !bytes.HasSuffix(page.Raw(), gzipped(t, "the page")) {
+		t.Errorf("with the other archive: %v", err)
+	}
+	other := newVisits(t)
+	other.refs = []crawl.ArchiveRef{{Record: [16]byte{1}}}
+	other.add(200, "the page", 0, true)
+	if err := other.a.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Load(t.Context(), Folders{filepath.Join(other.dir, "warc")}, pageURL, MaxContent)
+	if err == nil || errors.Is(err, ErrElsewhere) || !errors.Is(err, archive.ErrNoCapture) {
+		t.Errorf("of this crawl: %v", err)
 	}
 }
 

@@ -93,7 +93,7 @@ func (f *fixture) pages(n int) {
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		if err := f.out.Page(f.t.Context(), &crawl.Capture{URL: u, Status: 200, FetchedAt: time.Now()}, &crawl.Outcome{Status: 200, FetchedAt: time.Now()}, 1, nil); err != nil {
+		if err := f.out.Page(f.t.Context(), &crawl.Capture{URL: u, Status: 200, FetchedAt: time.Now()}, &crawl.Outcome{Status: 200, FetchedAt: time.Now()}, 1, nil, nil); err != nil {
 			f.t.Fatal(err)
 		}
 	}
@@ -111,7 +111,7 @@ func TestSinkLeavesOut(t *testing.T) {
 		}
 		said := preferences.Of(preferences.Read(&preferences.Sources{Header: map[string][]string{"X-Robots-Tag": {tag}}, Agent: "crawlnode"}), "crawlnode")
 		o := &crawl.Outcome{Status: 200, FetchedAt: time.Now(), Preferences: said.Encode()}
-		if err := f.out.Page(t.Context(), &crawl.Capture{URL: u, Status: 200, FetchedAt: o.FetchedAt}, o, 1, nil); err != nil {
+		if err := f.out.Page(t.Context(), &crawl.Capture{URL: u, Status: 200, FetchedAt: o.FetchedAt}, o, 1, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

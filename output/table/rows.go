@@ -95,11 +95,12 @@ type Page struct {
 	Archive     *bool     `parquet:"pref_archive"`
 	AIInput     *bool     `parquet:"pref_ai_input"`
 	AITrain     *bool     `parquet:"pref_ai_train"`
+	Metadata    *string   `parquet:"metadata"` // JSON, as web/metadata has it
 }
 
 func (p Page) size() int {
 	n := 200 + 2*len(p.URL)
-	for _, s := range []*string{p.Title, p.Description, p.Canonical, p.Text} {
+	for _, s := range []*string{p.Title, p.Description, p.Canonical, p.Text, p.Metadata} {
 		if s != nil {
 			n += len(*s)
 		}

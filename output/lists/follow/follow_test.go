@@ -38,7 +38,7 @@ func (w *writer) page() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.out.Page(w.t.Context(), &crawl.Capture{URL: u, Status: 200, FetchedAt: time.Unix(int64(w.n), 0)}, &crawl.Outcome{Status: 200}, 1, nil); err != nil {
+	if err := w.out.Page(w.t.Context(), &crawl.Capture{URL: u, Status: 200, FetchedAt: time.Unix(int64(w.n), 0)}, &crawl.Outcome{Status: 200}, 1, nil, nil); err != nil {
 		w.t.Fatal(err)
 	}
 }
