@@ -15,19 +15,22 @@ BUILD   := CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VE
 GOLANGCI_LINT     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOTESTSUM         := gotest.tools/gotestsum@v1.13.0
 GOVULNCHECK       := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+HELM              := helm.sh/helm/v3/cmd/helm@v3.19.2
 PROTOC_GEN_GO     := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GRPC   := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
-# What the integration tests need from the system: a web server, a name server, network namespaces, four real sites, a browser, shells, curl, a checker of
-# manual pages, containers. Node, for another reader of WARC files and the schemas of Kubernetes, may come from elsewhere. Of prometheus only promtool
+# What the integration tests need from the system: a web server, a name server, network namespaces, four real sites, a browser, shells, curl, checkers of
+# manual pages and of Python's types, a maker of certificates, containers, proxies. Node, for another reader of WARC files and the schemas of Kubernetes, may come from elsewhere. Of prometheus only promtool
 # is used, of systemd only systemd-analyze.
 DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc prometheus systemd \
-                     'chromium|chromium-headless-shell|google-chrome-stable' curl wget fonts-liberation zsh fish mandoc podman runc netavark aardvark-dns
+                     'chromium|chromium-headless-shell|google-chrome-stable' curl wget mypy openssl fonts-liberation zsh fish mandoc podman runc netavark aardvark-dns \
+                     apache2-bin dante-server microsocks
 # Folders whose package-lock.json names packages of npm, which go below these folders.
-NPM_FOLDERS       := integration/warcio integration/wabac integration/manifests integration/axe integration/duckdb integration/webbotauth
+NPM_FOLDERS       := integration/warcio integration/wabac integration/manifests integration/axe integration/duckdb integration/webbotauth integration/grpcjs integration/mcpclient
 
 # T is the time for each fuzz target, SEEDS the number of fixed simulations and RANDOM_SEEDS of others, COUNT the
 # repeats of benchmarks, PAIRS the runs of each thing that is compared, GOALS letters of docs/performance.md, SOAK_RUNS the runs of each fault scenario,
-# ONLY the steps of a nightly run, PREFIX the folder of make install, PAGES the sites of make engines.
+# ONLY the steps of a nightly run, PREFIX the folder of make install, PAGES the sites of make engines, FLAGS those of
+# make boilerplate.
 T         ?= 30s
 SEEDS     ?= 20
 RANDOM_SEEDS ?= 0
@@ -38,10 +41,11 @@ SOAK_RUNS ?= 20
 BEFORE    ?=
 ONLY      ?=
 PAGES     ?=
+FLAGS     ?=
 DESTDIR   ?=
 PREFIX    ?= /usr/local
 
-.PHONY: build demo test test-quick check nightly compile race units raced unraced tools sim mutants fuzz integ integrated bench benchonce pgo flame scale lint vuln generate deps soak install firsthour rendering rendercost engines release image containers help
+.PHONY: build demo test test-quick check nightly compile race units raced unraced tools sim mutants fuzz integ integrated bench benchonce pgo flame scale lint vuln generate deps soak install firsthour rendering rendercost engines boilerplate release image containers help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -133,12 +137,16 @@ $(BIN)/golangci-lint: Makefile
 	GOBIN=$(BIN) go install $(GOLANGCI_LINT) && touch $@
 $(BIN)/gotestsum: Makefile
 	GOBIN=$(BIN) go install $(GOTESTSUM) && touch $@
+# Helm takes clusters for as old as its own makefile would not have it do.
+$(BIN)/helm: Makefile
+	GOBIN=$(BIN) go install -ldflags "-s -w $(foreach v,Major=1 Minor=34,-X helm.sh/helm/v3/pkg/chartutil.k8sVersion$(v))" $(HELM) && touch $@
 $(BIN)/govulncheck: Makefile
 	GOBIN=$(BIN) go install $(GOVULNCHECK) && touch $@
 
-generate: build ## the code behind the .proto files, the references in docs/, THIRD_PARTY_LICENSES
+generate: build ## the code behind the .proto files, the references in docs/, the Python client's model, THIRD_PARTY_LICENSES
 	$(BIN)/crawlnode reference docs
 	go test ./api -run '^TestDocumentIsCommitted$$' -rewrite
+	python3 clients/python/generate.py
 	GOBIN=$(BIN) go install $(PROTOC_GEN_GO)
 	GOBIN=$(BIN) go install $(PROTOC_GEN_GRPC)
 	@command -v protoc >/dev/null || { echo 'protoc is missing: apt-get install protobuf-compiler'; exit 1; }
@@ -148,7 +156,8 @@ generate: build ## the code behind the .proto files, the references in docs/, TH
 
 deps: ## what the integration tests need from the system; nothing when it is there; it upgrades, enables and starts nothing
 	@status=0; .ci/deps $(DEB_PACKAGES) $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm) || status=1; \
-	for folder in $(NPM_FOLDERS); do .ci/npm "$$folder" || status=1; done; exit $$status
+	for folder in $(NPM_FOLDERS); do .ci/npm "$$folder" || status=1; done; \
+	$(MAKE) --no-print-directory $(BIN)/helm || status=1; exit $$status
 
 containers: deps ## deploy/compose.yaml as real containers, under load; README and tutorial word by word in a fresh one, without network
 	.ci/rootfs $(BIN)/_rootfs
@@ -177,6 +186,9 @@ engines: ## the index beside bleve and SQLite's FTS5, on the HTML pages of PAGES
 	for e in ours fts5 fts5tuned bleve blevetuned; do \
 		(cd integration/searchquality/engines && go test . -count=1 -timeout 60m -v -run "^TestEngine\$$/^$$e\$$" -prepared $(BIN)/_engines); \
 	done
+
+boilerplate: ## the main text of pages beside two libraries, on the documentation that is installed; FLAGS such as -contents -worst 3
+	cd integration/boilerplate && go test . && go run . $(FLAGS)
 
 release: ## archives for linux and darwin, amd64 and arm64, with manual page and completions, and their checksums, in bin/release; the same bytes each time
 	.ci/release $(VERSION) $(BIN)/release

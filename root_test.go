@@ -37,14 +37,14 @@ type rule struct {
 var table = []rule{
 	{"web", nil, "what the web is made of: usable, testable and readable alone"},
 	{"crawl", []string{
-		"web/preferences", "web/urlnorm", "web/wall",
-	}, "the nouns; urlnorm is the only maker of canonical URLs, wall names the products, and preferences the purposes"},
+		"web/metadata", "web/preferences", "web/urlnorm", "web/wall",
+	}, "the nouns; urlnorm is the only maker of canonical URLs, wall names the products, preferences the purposes, and metadata what pages say of themselves"},
 	{"ticks", nil, "a leaf"},
 	{"metrics", nil, "a leaf"},
 	{"simweb", nil, "a judge that knows nothing of the crawler"},
 	{"dnscache", nil, "a leaf"},
 	{"focus", nil, "pure: it learns from words and judges words"},
-	{"retry", []string{"crawl"}, "a pure table: scheduler, pipeline and config read the same one"},
+	{"retry", []string{"crawl", "web/statuses"}, "a pure table: scheduler, pipeline and config read the same one"},
 	{"local", []string{
 		"ticks",
 	}, "this machine: files, disks and memory; what is on them is known above"},
@@ -79,21 +79,23 @@ var table = []rule{
 	{"scheduler/timers", nil, "pure: which of many things is due next"},
 	{"scheduler/addresses", []string{"crawl"}, "a pure core: whose turn an address is"},
 	{"scheduler", []string{
-		"crawl", "dnscache", "frontier", "peer", "retry", "ring", "ticks", "web/robots",
-		"web/urlnorm",
+		"crawl", "dnscache", "frontier", "peer", "retry", "ring", "settings/sites", "ticks",
+		"web/robots", "web/urlnorm",
 	},
 		"which host is visited next; lease, view and moves reach it as hooks and orders"},
-	{"pipeline", []string{"crawl", "retry", "web"},
+	{"pipeline", []string{"crawl", "retry", "settings/sites", "web"},
 		"one page's trip; where pages come from and go to are interfaces that it declares"},
 	{"links", []string{"crawl", "frontier", "handoff", "peer", "pipeline", "ring", "ticks", "web"},
 		"it carries links between frontier and peers"},
 
 	// Capabilities know the engine's nouns and ports, and not each other.
-	{"recrawl/judge", []string{"crawl", "frontier", "recrawl/policy", "recrawl/visits"},
+	{"recrawl/judge", []string{
+		"crawl", "frontier", "recrawl/policy", "recrawl/visits", "settings/sites",
+	},
 		"it joins the rules of revisits to the frontier's writes, and keeps nothing"},
 	{"recrawl/policy", []string{"crawl"}, "a pure core: it divides visits among beliefs"},
 	{"recrawl/visits", []string{"crawl", "recrawl/policy"}, "a pure core: what a visit teaches"},
-	{"recrawl", []string{"crawl", "frontier"}, "when known pages are visited again"},
+	{"recrawl", []string{"crawl", "frontier", "settings/sites"}, "when known pages are visited again"},
 	{"importance/opic", []string{"crawl"}, "a pure core: numbers of URLs, and not what a link is"},
 	{"importance/pagerank", nil, "pure"},
 	{"importance", []string{"crawl", "frontier", "handoff", "peer", "ticks", "web/urlnorm"},
@@ -104,19 +106,27 @@ var table = []rule{
 	},
 		"the index and the questions to it; calls and rules are functions that it is given"},
 	{"render/browser", nil, "it drives a browser, whoever asks"},
-	{"render", []string{"crawl", "peer", "pipeline", "ring", "scheduler", "web"},
+	{"render", []string{"crawl", "peer", "pipeline", "ring", "scheduler", "settings/sites", "web"},
 		"what pages ask for is fetched in the hosts' turns"},
 	{"workers/leases", nil, "a pure core: which worker has which URLs"},
 	{"workers", []string{
-		"crawl", "peer/fanout", "pipeline", "ring", "security/door", "web/urlnorm",
+		"crawl", "frontier", "peer/fanout", "pipeline", "retry", "ring", "scheduler",
+		"security/door", "web/urlnorm",
 	},
-		"leases for programs of others, through interfaces"},
+		"leases for programs of others, in the hosts' turns; what their clients say is stored"},
 	{"output/upload/s3", nil, "it copies files that it is given, and knows nothing of crawls"},
 	{"output/wacz", nil, "it packs bytes that it is given"},
-	{"output", []string{"config", "crawl", "frontier", "local", "pipeline", "web"},
+	{"documents/page", nil, "pure: what documents become"},
+	{"documents/office", []string{"documents/page"}, "pure: bytes in, a page out"},
+	{"documents", []string{"pipeline", "web"}, "files become pages; what becomes of pages is known above"},
+	{"output", []string{"config", "crawl", "documents", "frontier", "local", "pipeline", "web"},
 		"what a crawl leaves, written and read back"},
-	{"config", []string{"crawl", "focus", "importance/opic", "output/upload/s3", "retry", "web"},
+	{"config", []string{
+		"crawl", "focus", "importance/opic", "output/upload/s3", "retry", "settings/sites", "web",
+	},
 		"flags become values; it starts nothing"},
+	{"settings/sites", []string{"crawl", "web/scope", "web/urlnorm"},
+		"pure: rules for sites, and which of them apply to a URL"},
 	{"settings", []string{
 		"config", "crawl", "focus", "local", "membership", "peer", "pipeline", "security/clusterkey",
 		"web",
@@ -126,9 +136,9 @@ var table = []rule{
 	{"security/door", nil, "a leaf: limits for strangers"},
 	{"security", []string{
 		"config", "crawl", "dnscache", "local", "membership", "peer/fanout", "web/botauth",
-		"web/fetcher",
+		"web/cookies", "web/fetcher",
 	},
-		"keys, tokens, callers and addresses; what callers may do is the API's"},
+		"keys, tokens, secrets, callers and addresses; what callers may do is the API's"},
 	{"finish", []string{"crawl", "membership", "peer", "settings/crawldoc", "ticks"},
 		"when the crawl ends; how others are reached, and what ends the process, is node's"},
 	{"status/report", []string{
@@ -145,20 +155,21 @@ var table = []rule{
 
 	// Above: what wires, shows and tests.
 	{"node", []string{
-		"config", "crawl", "dnscache", "finish", "frontier", "handoff", "importance", "links",
-		"local", "membership", "metrics", "output", "peer", "pipeline", "recrawl", "render", "ring",
+		"config", "crawl", "dnscache", "documents", "finish", "frontier", "handoff", "importance",
+		"links", "local", "membership", "metrics", "output", "peer", "pipeline", "recrawl", "render", "ring",
 		"scheduler", "search", "security", "settings", "status", "ticks", "web", "workers",
 	},
 		"it opens, connects, runs and stops the parts; what shows it to people stands above it"},
 	{"api/codes", nil, "a table: what is printed as a code, for whoever explains it"},
 	{"api", []string{
 		"config", "crawl", "metrics", "output/archive", "output/readback", "security/door", "ticks",
-		"web/botauth", "web/preferences", "web/urlnorm",
+		"web/botauth", "web/metadata", "web/preferences", "web/urlnorm",
 	},
 		"HTTP in front of interfaces that it declares; the definitions of settings make their schema"},
 	{"cli", []string{
 		"api", "config", "crawl", "focus", "frontier/offline", "importance/pagerank", "local",
-		"node", "output", "render/browser", "search", "security/keyfile", "settings/crawldoc",
+		"node", "output", "render/browser", "search", "security/keyfile", "security/secrets",
+		"settings/crawldoc",
 		"simweb", "status/ended", "web", "workers/urlfrontier",
 	},
 		"what a person types and reads"},
@@ -172,7 +183,7 @@ var table = []rule{
 // A package's tests may also import the packages below it.
 var forTests = []string{
 	"simweb", "integration/simnet", "integration/heldcalls", "web/urlnorm", "frontier/storage",
-	"frontier/frontiertest", "output/upload/s3test",
+	"frontier/frontiertest", "local/closedport", "output/upload/s3test",
 }
 
 // source is one parsed Go file of the project.

@@ -81,6 +81,12 @@ type Backend interface {
 	// them to the members that answer. With *crawl.FieldErrors and crawl.ErrChanged nothing was
 	// changed.
 	ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error)
+	// Sites returns the text of the rules for sites, and the version of the settings that have it.
+	Sites(ctx context.Context) (text, version string, err error)
+	// TestSites tells which rules for sites apply to a URL, and what follows: those that are set, or
+	// with a text those of the text. crawl.ErrNoURL; *crawl.FieldErrors: what is wrong
+	// with the text. It asks no other node.
+	TestSites(ctx context.Context, url string, text *string) (crawl.SiteReport, error)
 	// RevokeToken ends a token on all members. It returns when this node has stored the change and
 	// sent it to the members that answer.
 	RevokeToken(ctx context.Context, id string) (crawl.RevokeReport, error)
@@ -163,7 +169,7 @@ const MaxHeaderBytes = 64 << 10
 // New returns the handler of all paths.
 func New(backend Backend, o Options) http.Handler {
 	o.begin()
-	s := &server{backend: backend, log: o.Logger, dash: dashboard.New(backend, o.History, o.Logger), metricsPage: backend.Metrics(), streams: make(chan struct{}, maxStreams), lists: make(chan struct{}, maxLists), botKeys: o.BotKeys, ownHosts: o.Hosts}
+	s := &server{backend: backend, log: o.Logger, dash: dashboard.New(backend, o.History, o.Logger), metricsPage: backend.Metrics(), streams: make(chan struct{}, maxStreams), lists: make(chan struct{}, maxLists), readings: make(chan struct{}, maxReadings), answers: make(chan struct{}, maxAnswers), rules: make(chan struct{}, rulesAtOnce), botKeys: o.BotKeys, ownHosts: o.Hosts}
 	table := routes()
 	s.document = describe(table)
 	mux := http.NewServeMux()
@@ -222,6 +228,9 @@ type server struct {
 	dash        *dashboard.Dashboard
 	streams     chan struct{} // one for each reader of events
 	lists       chan struct{} // one for each list of URLs that is streamed
+	readings    chan struct{} // one for each page that is read for its metadata
+	answers     chan struct{} // one for each capture that is sent decoded
+	rules       chan struct{} // one for each text of rules for sites that is read
 	document    []byte        // OpenAPI
 	metricsPage http.Handler
 	botKeys     func(authority string, own bool) botauth.Published // Options.BotKeys

@@ -34,7 +34,8 @@ type fakeNode struct {
 	orders  []string // "drain ID", "pause"...
 	events  fakeEvents
 	changes []crawl.AuditEntry
-	mu      sync.Mutex // guards got, orders and changes while requests run
+	rules   string     // for sites
+	mu      sync.Mutex // guards got, orders, changes and rules while requests run
 }
 
 func (f *fakeNode) RecordChange(e crawl.AuditEntry) {

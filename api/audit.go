@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,10 @@ const usualAudit = 100
 // fill the disk.
 func audited(next http.Handler, backend Backend, pattern string) http.Handler {
 	// What workers send is the crawl itself, not a change of it; but for seeds, which open their scope.
-	if strings.HasPrefix(pattern, "GET ") || pattern == "POST /control/theme" || pattern == "POST /api/v1/frontier/results" {
+	// Rules for sites that are tried change nothing.
+	if strings.HasPrefix(pattern, "GET ") || slices.Contains([]string{"POST /control/theme",
+		"POST /api/v1/frontier/results", "POST /api/v1/sites/test",
+		"POST /control/sites/test"}, pattern) {
 		return next
 	}
 	onlySeeds := pattern == "POST /api/v1/frontier/urls"

@@ -39,7 +39,7 @@ func TestFormsComeFromOwnPages(t *testing.T) {
 func TestPagesWantTheToken(t *testing.T) {
 	t.Parallel()
 	h := New(&fakeNode{}, Options{Access: secretOnly})
-	for _, path := range []string{"/", "/nodes", "/ring", "/hosts", "/urls", "/events", "/pages", "/start", "/settings", "/static/dashboard.js", "/api/v1/history"} {
+	for _, path := range []string{"/", "/nodes", "/ring", "/hosts", "/urls", "/events", "/pages", "/start", "/settings", "/sites", "/static/dashboard.js", "/api/v1/history"} {
 		if w := ask(h, "GET", path, ""); w.Code != 401 || strings.Contains(w.Body.String(), "<html") {
 			t.Errorf("%s: %d without the token", path, w.Code)
 		}

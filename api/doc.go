@@ -21,12 +21,15 @@
 //	GET  /api/v1/search?query=WORDS&page=N&size=N  crawl.SearchReport; ?format=atom|jsonfeed
 //	GET  /opensearch.xml   the OpenSearch description document
 //	GET  /api/v1/cdxj      the CDXJ lines of all captures that the members have, sorted
-//	GET  /api/v1/captures/{file}/{offset}   one record of any member's archive, a gzip member
+//	GET  /api/v1/captures/{file}/{offset}   one record of any member's archive, a gzip member;
+//	                                        ?form=answer: the answer in it, without content codings
 //	POST /api/v1/nodes/{id}/drain|stop|forget   NodeOrder; id is a node's id or its name
 //	POST /api/v1/nodes/stop                crawl.StopReport: all nodes
 //	POST /api/v1/crawl/pause|resume|stop   crawl.ActionReport
 //	GET  /api/v1/crawl     crawl.CrawlReport: the settings; the version is the ETag
 //	PUT  /api/v1/crawl     crawl.CrawlChange: changes settings on all nodes, with If-Match
+//	GET  /api/v1/sites     the rules for sites as YAML, with an ETag of their own; PUT replaces them
+//	GET  /api/v1/sites/test?url=URL      crawl.SiteReport: which rules apply; POST tries others
 //	GET  /api/v1/audit?limit=N           crawl.AuditReport: requested changes, on all nodes
 //	POST /api/v1/tokens/{id}/revoke      crawl.RevokeReport: no node accepts the token any more
 //	POST /api/v1/keys/rotate             crawl.RotationReport: replaces the cluster's key, or
@@ -69,7 +72,8 @@
 // takes about a second and has at most 1,000 lines; the cursor continues after it. At most 4 lists
 // are streamed at a time, page by page, and only the cursor is kept in between. At most 64 clients
 // follow the events. A client that does not read is disconnected, and misses nothing if it soon
-// reconnects with Last-Event-ID.
+// reconnects with Last-Event-ID. Rules for sites have at most 2 MiB, and one text of them is read at a
+// time.
 //
 // # Text
 //

@@ -84,6 +84,7 @@ var (
 // noField are names with dots whose first part is a field of the status by chance.
 var noField = []string{
 	"fetch.exception",                             // metadata of StormCrawler, in workers.md
+	"fetch.error.count",                           // likewise
 	"crawl.json", "crawl.json.spare", "crawl.log", // files
 }
 

@@ -6,6 +6,9 @@ import (
 	"strconv"
 
 	"crawlnode/api/plaintext"
+	"crawlnode/crawl"
+	"crawlnode/output/readback"
+	"crawlnode/web/metadata"
 )
 
 // maxQuestion bounds a URL in a query. A URL beyond the canonical limit still gets the answer that
@@ -35,7 +38,42 @@ func (s *server) explainURL(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	report.History = orEmpty(report.History)
+	if r.URL.Query().Get("metadata") != "false" {
+		report.Metadata = s.metadata(ctx, report)
+	}
 	writeJSON(w, report)
+}
+
+const (
+	// maxMetadata bounds what is unpacked of a page for its metadata, in bytes.
+	maxMetadata = 4 << 20
+	// maxReadings is how many pages are read for their metadata at the same time; other questions
+	// wait, as long as their time lasts.
+	maxReadings = 2
+)
+
+// metadata is what the newest capture of a URL says of itself. It is left out when the capture
+// cannot be read in time: the rest of the report is worth more than an error.
+func (s *server) metadata(ctx context.Context, report *crawl.URLReport) *metadata.Record {
+	if report.Record == nil || report.Record.Archive == nil {
+		return nil
+	}
+	select {
+	case s.readings <- struct{}{}:
+		defer func() { <-s.readings }()
+	case <-ctx.Done():
+		return nil
+	}
+	source := readback.Cluster{Node: s.backend}
+	record, err := source.Read(ctx, report.Record.Archive)
+	if err != nil {
+		return nil
+	}
+	page, err := readback.Of(ctx, source, record, maxMetadata)
+	if err != nil {
+		return nil
+	}
+	return page.Describe()
 }
 
 // describeHost answers what delays a host.

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/andybalholm/brotli"
+
 	"crawlnode/crawl"
+	"crawlnode/output/readback"
 )
 
 func (f *fakeNode) WriteIndex(_ context.Context, out io.Writer) error {
@@ -71,6 +76,9 @@ func TestCapturesOfAURL(t *testing.T) {
 }
 
 func (f *fakeNode) OpenCapture(_ context.Context, file string, offset int64) (io.ReadCloser, error) {
+	if packed, ok := packedRecords()[file]; ok {
+		return io.NopCloser(bytes.NewReader(packed)), f.err
+	}
 	if file != "x.warc.gz" && file != "x.warc.zst" {
 		return nil, fmt.Errorf("%w: nobody has %s", crawl.ErrNoCapture, file)
 	}
@@ -99,6 +107,61 @@ func TestExportPaths(t *testing.T) {
 		}
 		if kind, zstd := w.Header().Get("Content-Type"), strings.Contains(tc.path, ".zst/"); tc.code == 200 && strings.HasPrefix(tc.path, "captures") && (kind == "application/warc+zstd") != zstd {
 			t.Errorf("%s is %s", tc.path, kind)
+		}
+	}
+}
+
+// packedRecords are records of answers whose bodies are packed, by the names of their files.
+func packedRecords() map[string][]byte {
+	record := func(head, body string) string {
+		block := head + "\r\n\r\n" + body
+		return fmt.Sprintf("WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.org/\r\nWARC-Date: 2026-11-30T00:00:00Z\r\n"+
+			"WARC-Record-ID: <urn:uuid:1>\r\nContent-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", len(block), block)
+	}
+	member := func(text string) []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, _ = io.WriteString(z, text) // memory
+		_ = z.Close()
+		return b.Bytes()
+	}
+	var br bytes.Buffer
+	z := brotli.NewWriter(&br)
+	_, _ = io.WriteString(z, "hello, hello") // memory
+	_ = z.Close()
+	head := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: "
+	return map[string][]byte{
+		"br.warc.gz":      member(record(head+"br", br.String())),
+		"damaged.warc.gz": member(record(head+"gzip", "\x1f\x8b\x08\x00damaged")),
+		"long.warc.gz":    member(record("HTTP/1.1 200 OK", strings.Repeat("x", readback.MaxContent+1))),
+		"info.warc.gz":    member("WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Date: 2026-11-30T00:00:00Z\r\nWARC-Record-ID: <urn:uuid:2>\r\nContent-Length: 1\r\n\r\nx\r\n\r\n"),
+		"none.warc.gz":    []byte("no gzip"),
+	}
+}
+
+// TestAnswerOfACapture: a body comes without content codings, as an attachment that says whether it is all.
+func TestAnswerOfACapture(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		path      string
+		code      int
+		want, cut string
+	}{
+		{"br.warc.gz/0?form=answer", 200, "Content-Encoding: br\r\n\r\nhello, hello", ""},
+		{"long.warc.gz/0?form=answer", 200, "\r\n\r\nxxxx", "length"},
+		{"damaged.warc.gz/0?form=answer", 404, "decoded", ""},
+		{"info.warc.gz/0?form=answer", 404, "no answer", ""},
+		{"none.warc.gz/0?form=answer", 404, "no whole record", ""},
+		{"y.warc.gz/0?form=answer", 404, "nobody has", ""},
+		{"br.warc.gz/0?form=%1b", 400, "form must be", ""},
+		{"x.warc.gz/17?form=record", 200, "x.warc.gz at 17", ""},
+	} {
+		w := ask(New(&fakeNode{}, Options{}), "GET", "/api/v1/captures/"+tc.path, "")
+		if w.Code != tc.code || !strings.Contains(w.Body.String(), tc.want) || w.Header().Get("WARC-Truncated") != tc.cut {
+			t.Errorf("%s: %d %q %.300s; want %d %s", tc.path, w.Code, w.Header(), w.Body, tc.code, tc.want)
+		}
+		if tc.code == 200 && (w.Header().Get("Content-Disposition") != "attachment" || !strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "sandbox")) {
+			t.Errorf("%s: a browser may take it for a page: %q", tc.path, w.Header())
 		}
 	}
 }

@@ -30,6 +30,8 @@ var reaches = map[string]reach{
 	"GET /api/v1/nodes":                    linked,
 	"GET /api/v1/ring":                     linked,
 	"GET /api/v1/crawl":                    linked,
+	"GET /api/v1/sites":                    linked,
+	"GET /api/v1/sites/test":               linked,
 	"GET /opensearch.xml":                  linked,
 	"GET /api/v1/events":                   costly,
 	"GET /api/v1/urls":                     costly,
@@ -57,6 +59,7 @@ var reaches = map[string]reach{
 	"GET /freshness":     linked,
 	"GET /search":        linked,
 	"GET /settings":      linked,
+	"GET /sites":         linked,
 	"GET /archive":       costly, // only the dashboard's own frame shows it
 	"GET /static/{file}": linked,
 }

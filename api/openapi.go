@@ -89,6 +89,10 @@ func (s *schemas) operation(rt *route) object {
 		}
 		op["requestBody"] = object{"required": true, "description": rt.takes, "content": content}
 	}
+	if rt.yaml != "" {
+		op["requestBody"] = object{"required": true, "description": rt.yaml, "content": object{
+			sitesType: object{"schema": object{"type": "string", "description": "YAML"}}}}
+	}
 	return op
 }
 
@@ -136,6 +140,9 @@ func (s *schemas) responses(rt *route) object {
 		answer["headers"] = object{"ETag": object{"description": "the version, to be sent as If-Match with a change", "schema": object{"type": "string"}}}
 	}
 	all := object{rt.success(): answer}
+	if rt.unchanged {
+		all["304"] = object{"description": "the answer is still the one with the ETag of If-None-Match"}
+	}
 	if rt.probe {
 		all["503"] = s.unavailable("this node does not take part, or something critical is wrong; see the text", object{"text/plain": object{"schema": object{"type": "string", "description": "why, in one line"}}})
 	}

@@ -166,7 +166,7 @@ func codeOf(err error) int {
 	switch {
 	case errors.Is(err, crawl.ErrUnknownNode), errors.Is(err, crawl.ErrUnknownHost), errors.Is(err, crawl.ErrNoCapture):
 		return http.StatusNotFound
-	case errors.Is(err, crawl.ErrBadQuery):
+	case errors.Is(err, crawl.ErrBadQuery), errors.Is(err, crawl.ErrNoURL):
 		return http.StatusBadRequest
 	case errors.Is(err, crawl.ErrForbidden):
 		return http.StatusForbidden

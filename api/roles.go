@@ -35,11 +35,14 @@ var roles = map[string]crawl.Role{
 	"GET /api/v1/captures/{file}/{offset}": crawl.RoleRead,
 	"GET /api/v1/crawl":                    crawl.RoleRead,
 	"GET /api/v1/audit":                    crawl.RoleRead,
+	"GET /api/v1/sites":                    crawl.RoleRead,
+	"GET /api/v1/sites/test":               crawl.RoleRead,
 
 	"POST /api/v1/seeds":        crawl.RoleOperate,
 	"POST /api/v1/seeds/remove": crawl.RoleOperate,
 	"POST /api/v1/crawl/pause":  crawl.RoleOperate,
 	"POST /api/v1/crawl/resume": crawl.RoleOperate,
+	"POST /api/v1/sites/test":   crawl.RoleOperate, // it changes nothing, but rules take time to read
 
 	// A worker takes part in the crawl.
 	"POST /api/v1/frontier/urls":    crawl.RoleOperate,
@@ -48,6 +51,7 @@ var roles = map[string]crawl.Role{
 
 	"POST /api/v1/crawl/stop":         crawl.RoleAdmin,
 	"PUT /api/v1/crawl":               crawl.RoleAdmin,
+	"PUT /api/v1/sites":               crawl.RoleAdmin,
 	"POST /api/v1/nodes/{id}/drain":   crawl.RoleAdmin,
 	"POST /api/v1/nodes/{id}/forget":  crawl.RoleAdmin,
 	"POST /api/v1/nodes/{id}/stop":    crawl.RoleAdmin,
@@ -56,26 +60,29 @@ var roles = map[string]crawl.Role{
 	"POST /api/v1/keys/rotate":        crawl.RoleAdmin, // the node also requires the key itself
 
 	// The dashboard.
-	"GET /{$}":               crawl.RoleRead,
-	"GET /nodes":             crawl.RoleRead,
-	"GET /ring":              crawl.RoleRead,
-	"GET /hosts":             crawl.RoleRead,
-	"GET /hosts/{host}":      crawl.RoleRead,
-	"GET /urls":              crawl.RoleRead,
-	"GET /events":            crawl.RoleRead,
-	"GET /pages":             crawl.RoleRead,
-	"GET /start":             crawl.RoleRead,
-	"GET /freshness":         crawl.RoleRead,
-	"GET /search":            crawl.RoleRead,
-	"GET /settings":          crawl.RoleRead,
-	"GET /archive":           crawl.RoleRead,
-	"GET /static/{file}":     crawl.RoleRead,
-	"POST /control/theme":    crawl.RoleRead, // a cookie of the asker's
-	"POST /control/crawl":    crawl.RoleOperate,
-	"POST /control/seeds":    crawl.RoleOperate,
-	"POST /control/start":    crawl.RoleOperate, // changed settings need what PUT /api/v1/crawl does
-	"POST /control/settings": crawl.RoleAdmin,
-	"POST /control/nodes":    crawl.RoleAdmin,
+	"GET /{$}":                 crawl.RoleRead,
+	"GET /nodes":               crawl.RoleRead,
+	"GET /ring":                crawl.RoleRead,
+	"GET /hosts":               crawl.RoleRead,
+	"GET /hosts/{host}":        crawl.RoleRead,
+	"GET /urls":                crawl.RoleRead,
+	"GET /events":              crawl.RoleRead,
+	"GET /pages":               crawl.RoleRead,
+	"GET /start":               crawl.RoleRead,
+	"GET /freshness":           crawl.RoleRead,
+	"GET /search":              crawl.RoleRead,
+	"GET /settings":            crawl.RoleRead,
+	"GET /sites":               crawl.RoleRead,
+	"GET /archive":             crawl.RoleRead,
+	"GET /static/{file}":       crawl.RoleRead,
+	"POST /control/theme":      crawl.RoleRead, // a cookie of the asker's
+	"POST /control/crawl":      crawl.RoleOperate,
+	"POST /control/seeds":      crawl.RoleOperate,
+	"POST /control/start":      crawl.RoleOperate, // changed settings need what PUT /api/v1/crawl does
+	"POST /control/settings":   crawl.RoleAdmin,
+	"POST /control/sites":      crawl.RoleAdmin,
+	"POST /control/sites/test": crawl.RoleOperate, // it changes nothing
+	"POST /control/nodes":      crawl.RoleAdmin,
 }
 
 // roleOf is the role of a pattern.

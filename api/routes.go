@@ -25,13 +25,16 @@ type route struct {
 	body   any    // a zero value of the JSON body; nil: no body
 	takes  string // description of the body
 	lines  bool   // the body may be text, one URL a line
+	yaml   string // description of a body that is YAML; "": it is not
 	gives  string // description of the answer
 	code   int    // of the answer; 0: 200
 	reply  any    // a zero value of the JSON answer; nil: only other
 	or     any    // of another JSON answer; nil: there is none
 	etag   bool   // the answer carries an ETag
-	other  []media
-	errors []int // in addition to those of any path
+
+	unchanged bool // it answers 304 to an ETag of its own
+	other     []media
+	errors    []int // in addition to those of any path
 }
 
 // param is a parameter of a route.
@@ -80,7 +83,7 @@ const (
 
 // routes is the whole API.
 func routes() []route {
-	return slices.Concat(readRoutes(), explainRoutes(), analysisRoutes(), searchRoutes(), workerRoutes(), orderRoutes())
+	return slices.Concat(readRoutes(), explainRoutes(), analysisRoutes(), searchRoutes(), workerRoutes(), orderRoutes(), sitesRoutes())
 }
 
 // readRoutes are the questions about the cluster.
@@ -127,6 +130,7 @@ func explainRoutes() []route {
 			params: []param{
 				{name: "url", in: "query", what: "the URL, in any spelling; without it URLs are listed", sample: ""},
 				{name: "depth", in: "query", what: "with url: depth to judge it at, in links from a seed; default: the depth of its record", sample: uint16(0)},
+				{name: "metadata", in: "query", what: "with url: false leaves metadata out, for which the capture is read", sample: true},
 				{name: "state", in: "query", what: "only URLs in this state; broken: those that failed, and those that were answered 4xx or 5xx", sample: "", words: crawl.ListStates[:]},
 				{name: "host", in: "query", what: "only URLs of this host", sample: ""},
 				{name: "contains", in: "query", what: "only URLs with this part, in whatever case", sample: ""},
@@ -162,8 +166,9 @@ func explainRoutes() []route {
 			params: []param{
 				{name: "file", in: "path", what: "name of the WARC file", sample: "", required: true},
 				{name: "offset", in: "path", what: "start of the record in the file, in bytes", sample: uint64(0), required: true},
+				{name: "form", in: "query", what: "answer: the answer of the web server in place of the record, its body without content codings such as br, and at most 10 MiB of it; the header WARC-Truncated says when that is not all. The body of a revisit is the one that it refers to", sample: "", words: []string{"record", formAnswer}},
 			},
-			other:  []media{{name: "application/warc+gzip", what: "a gzip member", binary: true}, {name: "application/warc+zstd", what: "a zstd frame", binary: true}},
+			other:  []media{{name: answerType, what: "with form=answer: head and body", binary: true}, {name: "application/warc+gzip", what: "a gzip member", binary: true}, {name: "application/warc+zstd", what: "a zstd frame", binary: true}},
 			errors: []int{bad, missing, busy}},
 	}
 }

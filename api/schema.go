@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"crawlnode/api/dashboard"
 	"crawlnode/config"
 	"crawlnode/crawl"
+	"crawlnode/web/metadata"
 )
 
 // object is a JSON object of the OpenAPI document.
@@ -29,7 +31,11 @@ var (
 	seedType    = reflect.TypeFor[crawl.Seed]()
 	changeType  = reflect.TypeFor[crawl.CrawlChange]()
 	settingType = reflect.TypeFor[crawl.SettingsReport]()
+	authorsType = reflect.TypeFor[metadata.Authors]()
 )
+
+// named are the names of schemas whose types have one that says too little without its package.
+var named = map[reflect.Type]string{reflect.TypeFor[metadata.Record](): "Metadata"}
 
 // needed are the required fields of requests; in answers all fields without omitempty are required.
 var needed = map[reflect.Type][]string{
@@ -54,6 +60,9 @@ func (s *schemas) of(t reflect.Type) object {
 		return object{"type": "array", "items": object{"type": []any{"number", "null"}}}
 	case rawType:
 		return object{}
+	case authorsType:
+		list := object{"type": "array", "items": object{"type": "string"}}
+		return object{"oneOf": []any{object{"type": "string"}, list}}
 	case eitherSeed:
 		return object{"oneOf": []any{object{"type": "string"}, s.of(seedType)}}
 	}
@@ -95,7 +104,7 @@ func orNull(schema object) object {
 
 // reference returns a reference to the schema of a struct, which it makes at the first call.
 func (s *schemas) reference(t reflect.Type) object {
-	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	name := cmp.Or(named[t], strings.ToUpper(t.Name()[:1])+t.Name()[1:])
 	if _, ok := s.named[name]; !ok {
 		s.named[name] = nil // a recursive type finds this
 		var schema object

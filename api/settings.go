@@ -11,11 +11,13 @@ import (
 	"strings"
 
 	"crawlnode/api/plaintext"
+	"crawlnode/api/siterules"
 	"crawlnode/crawl"
 )
 
-// maxChangeBytes bounds a change of the settings; most of it is patterns.
-const maxChangeBytes = 1 << 20
+// maxChangeBytes bounds a change of the settings; most of it is patterns, and rules for sites as a text
+// in JSON.
+const maxChangeBytes = 1<<20 + 2*crawl.MaxSitesBytes
 
 // crawlConfig shows the crawl's settings.
 func (s *server) crawlConfig(w http.ResponseWriter, r *http.Request) {
@@ -63,7 +65,7 @@ func (s *server) changeCrawl(w http.ResponseWriter, r *http.Request) {
 
 // noteSettings notes the old and new values of the named settings.
 func (s *server) noteSettings(ctx context.Context, change crawl.CrawlChange) {
-	asked, err := json.Marshal(shortTopics(change.Settings))
+	asked, err := json.Marshal(shortTexts(change.Settings))
 	if err != nil {
 		return // they were just read, so this cannot happen
 	}
@@ -84,15 +86,24 @@ func (s *server) noteSettings(ctx context.Context, change crawl.CrawlChange) {
 	crawl.NoteOf(ctx).Set(string(before), string(asked))
 }
 
-// shortTopics returns the settings with names instead of topic models, which are long.
-func shortTopics(settings map[string]json.RawMessage) map[string]json.RawMessage {
+// shortTexts returns the settings with names instead of topic models and rules for sites, which are
+// long.
+func shortTexts(settings map[string]json.RawMessage) map[string]json.RawMessage {
 	short := maps.Clone(settings)
 	for name, raw := range short {
 		var text string
-		if json.Unmarshal(raw, &text) != nil || !strings.HasPrefix(text, crawl.TopicPrefix) {
+		if json.Unmarshal(raw, &text) != nil {
 			continue
 		}
-		b, err := json.Marshal(crawl.ShortTopic(text))
+		switch {
+		case strings.HasPrefix(text, crawl.TopicPrefix):
+			text = crawl.ShortTopic(text)
+		case name == "sites":
+			text = siterules.Name(text)
+		default:
+			continue
+		}
+		b, err := json.Marshal(text)
 		if err != nil {
 			panic("BUG: " + err.Error()) // a text
 		}

@@ -26,6 +26,9 @@ func (f *fakeNode) ChangeCrawl(ctx context.Context, c crawl.CrawlChange) (crawl.
 	if c.Settings["partitions"] != nil {
 		return crawl.CrawlReport{}, &crawl.FieldErrors{Fields: []crawl.FieldError{{Field: "partitions", Detail: "fixed"}}, Fixed: true}
 	}
+	if raw := c.Settings["sites"]; raw != nil {
+		return f.changeSites(report, raw)
+	}
 	if c.Settings["delay"] == nil {
 		return crawl.CrawlReport{}, &crawl.FieldErrors{Fields: []crawl.FieldError{{Field: "x\x1b", Detail: "is no setting"}, {Field: "y", Detail: "nor this"}}}
 	}

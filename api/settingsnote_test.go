@@ -25,7 +25,7 @@ func TestTopicsAreNotedByName(t *testing.T) {
 		"a list":         {`["a"]`, `["a"]`},
 	} {
 		settings := map[string]json.RawMessage{"x": json.RawMessage(c.raw)}
-		if got := string(shortTopics(settings)["x"]); got != c.want {
+		if got := string(shortTexts(settings)["x"]); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 		if string(settings["x"]) != c.raw {

@@ -60,7 +60,8 @@ func TestOwnCommand(t *testing.T) {
 func TestCarried(t *testing.T) {
 	t.Parallel()
 	v := &startVerb{}
-	v.SetGiven(map[string]bool{"name": true, "http": true, "rpc": true, "sync": true, "allow-net": true, "dns": true, "contact": true, "focus-min": true, "debug-addr": true, "frontier-addr": true})
+	v.SetGiven(map[string]bool{"name": true, "http": true, "rpc": true, "sync": true, "allow-net": true, "dns": true, "contact": true, "focus-min": true, "debug-addr": true, "frontier-addr": true, "webhook": true})
+	v.Output.Webhooks = []string{"https://hooks.example.org/hunter2"} // shown nowhere
 	v.Node.Name, v.Node.HTTP, v.Node.RPC, v.Node.DNS = "n1", "127.0.0.1:1", "0.0.0.0:3", []string{"127.0.0.1:53", "127.0.0.2:53"}
 	v.Output.Sync, v.Politeness.Contact = true, "me@example.org"
 	v.Node.DebugAddr, v.Node.FrontierAddr = "127.0.0.1:6060", "127.0.0.1:6061" // another node here cannot listen there

@@ -298,6 +298,11 @@ func TestSeedsAdd(t *testing.T) {
 	if err := os.WriteFile(packed, zipped.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	const cdx = `a 20260101000000 {"url":"http://a/","status":"200"}
+b 20260101000000 {"url":"bad","status":"200"}
+none
+c 20260101000000 {"url":"http://c/","status":"301"}
+`
 	for _, tc := range []struct {
 		args, stdin string
 		code        int
@@ -312,11 +317,19 @@ func TestSeedsAdd(t *testing.T) {
 		{"bad bad2", "", command.ExitUsage, "seeds: 0 accepted, 0 duplicate, 2 invalid\n", `seed: "bad2": no scheme`},
 		{"-f " + packed, "", command.ExitOK, "seeds: 2 accepted, 0 duplicate, 0 invalid\n", ""},
 		{"-", "", command.ExitOK, "seeds: 0 accepted, 0 duplicate, 0 invalid\n", ""},
+		{"--from-cdx -", cdx, command.ExitOK, "index: 3 captures, 1 of other statuses, 0 of the same URL as before\nseeds: 1 accepted, 0 duplicate, 2 invalid\n", `standard input:2: "bad": no scheme`},
+		{"--from-cdx - --again --status 301", cdx, command.ExitUsage, "seeds: 0 accepted, 1 duplicate, 1 invalid\n", "standard input:3: it has 1 of the 6 fields"},
+		{"--from-cdx -", "none\n", command.ExitUsage, "seeds: 0 accepted, 0 duplicate, 1 invalid\n", "standard input:1: it has 1 of the 6 fields"},
+		{"--from-cdx - --status 200,9", cdx, command.ExitUsage, "", `--status: "9" is not a status from 100 to 599: write a list such as 200,301-308,404`},
+		{"--status 200 http://a/", "", command.ExitUsage, "", "give one with --from-cdx FILE"},
+		{"--from-cdx - http://a/", cdx, command.ExitUsage, "", "--from-cdx stands alone"},
+		{"--from-cdx /nonexistent.cdxj", "", command.ExitUsage, "", "/nonexistent.cdxj: no such file"},
 	} {
 		args := append([]string{"seeds", "add", "--addr", addr}, strings.Fields(tc.args)...)
 		run(t, tc.stdin, args...).want(t, tc.code, tc.out, tc.errout)
 	}
 	run(t, "", "seeds", "add", "http://a/", "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers")
+	run(t, cdx, "seeds", "add", "--from-cdx", "-", "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers")
 }
 
 func TestCrawlName(t *testing.T) {

@@ -63,6 +63,7 @@ func (*crawlConfSetVerb) Help() string {
 		"crawlnode crawl-config set delay=2s max-pages=100000",
 		"crawlnode crawl-config set focus=sql.focus focus-min=0.3",
 		"crawlnode crawl-config set 'exclude=*.zip' 'exclude=regex:/calendar/' --addr 127.0.0.1:27305",
+		"crawlnode crawl-config set sites=@rules.yaml proxy=socks5://127.0.0.1:1080",
 	) + `
 
 Everything of the scope, the politeness, the limits, the revisits and rendering, and
@@ -76,7 +77,7 @@ does not hold any more is refused when its turn comes; what a former one has
 refused is found again only with the pages that link to it. A crawl that ended
 because of --max-pages or --max-duration goes on when the limit is raised. With
 focus=FILE the topic model is read here and sent to the nodes; what is queued
-keeps its place.`
+keeps its place. With sites=@FILE the rules for sites are read here: docs/sites.md.`
 }
 
 // changeable lists the settings that can be changed, in the order in which show writes them, in
@@ -159,6 +160,13 @@ func parseChanges(pairs []string) (crawl.CrawlChange, error) {
 			}
 			values[0] = text
 		}
+		if key == "sites" && len(values) == 1 {
+			text, err := sitesText(values[0])
+			if err != nil {
+				return crawl.CrawlChange{}, err
+			}
+			values[0] = text
+		}
 		var v any = values
 		if len(values) == 1 {
 			v = values[0]
@@ -186,6 +194,28 @@ func topicText(value string) (string, error) {
 		return "", fmt.Errorf("focus: %w", err)
 	}
 	return topic.Text(), nil
+}
+
+// shownSites is how crawl-config show writes rules for sites.
+var shownSites = regexp.MustCompile(`^[^ ]+ of rules, [0-9a-f]{16}$`)
+
+// sitesText is the text of a file of rules for sites, @FILE. What crawl-config show has written stays.
+func sitesText(value string) (string, error) {
+	file, ok := strings.CutPrefix(value, "@")
+	if !ok {
+		if value == "" || strings.Contains(value, "\n") || shownSites.MatchString(value) {
+			return value, nil
+		}
+		return "", fmt.Errorf("sites: %q is no list of rules: sites=@FILE sends those of a file", value)
+	}
+	text, err := config.SitesFrom(file)
+	if err != nil {
+		return "", fmt.Errorf("sites: %w", err)
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n" // by which it differs from a path
+	}
+	return text, nil
 }
 
 // writeSettings writes the settings as crawl-config set takes them, each on a line.

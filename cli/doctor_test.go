@@ -17,6 +17,7 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/doctor"
 	"crawlnode/cli/process"
+	"crawlnode/local/closedport"
 	"crawlnode/simweb"
 )
 
@@ -77,10 +78,7 @@ func TestDoctorBeforeTheFirstStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	nobody, err := process.FreePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nobody := closedport.Reserve(t).Addr
 	for _, tc := range []struct {
 		args               []string
 		code               int
@@ -90,12 +88,12 @@ func TestDoctorBeforeTheFirstStart(t *testing.T) {
 		{replaced(healthy, "--http", taken.Addr().String()), command.ExitError, "port of --http", doctor.LevelFail, "process " + strconv.Itoa(os.Getpid())},
 		{append(replaced(healthy, "--http", "198.18.0.1:1"), "--insecure"), command.ExitError, "port of --http", doctor.LevelFail, "198.18.0.1:1"},
 		{replaced(healthy, "--data-dir", foreign), command.ExitError, "data directory", doctor.LevelFail, "thesis.txt"},
-		{replaced(healthy, "--dns", nobody[0]), command.ExitError, "name server", doctor.LevelFail, "--dns"},
-		{append(healthy, "--dns", nobody[0]), command.ExitOK, "name server " + nobody[0], doctor.LevelWarn, "--dns"},
+		{replaced(healthy, "--dns", nobody), command.ExitError, "name server", doctor.LevelFail, "--dns"},
+		{append(healthy, "--dns", nobody), command.ExitOK, "name server " + nobody, doctor.LevelWarn, "--dns"},
 		{append(healthy, "--cluster-key-file", open), command.ExitError, "cluster key", doctor.LevelFail, "chmod 600"},
 		{append(healthy, "--insecure"), command.ExitOK, "cluster key", doctor.LevelWarn, "keygen"},
-		{append(healthy, "--join", nobody[0]), command.ExitCluster, "gossip to " + nobody[0] + ", TCP", doctor.LevelFail, "start that node"},
-		{append(healthy, "--join", nobody[0], "--addr", nobody[0]), command.ExitCluster, "node at --addr", doctor.LevelFail, "nobody answers"},
+		{append(healthy, "--join", nobody), command.ExitCluster, "gossip to " + nobody + ", TCP", doctor.LevelFail, "start that node"},
+		{append(healthy, "--join", nobody, "--addr", nobody), command.ExitCluster, "node at --addr", doctor.LevelFail, "nobody answers"},
 		{[]string{"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0", "--data-dir", "/dev/null/x", "--dns", server.DNS.String()}, command.ExitError, "contact", doctor.LevelFail, "--contact"},
 	} {
 		d, code := diagnose(t, tc.args...)

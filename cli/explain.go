@@ -66,7 +66,7 @@ Any node answers; it asks the holder of the partition.`
 
 func (v *urlsWhyVerb) Run(ctx context.Context, env *Env) int {
 	return v.Answer(ctx, env, func(ctx context.Context, c flags.Answers) error {
-		r, err := c.ExplainURL(ctx, v.URL, -1)
+		r, err := c.DescribeURL(ctx, v.URL, -1)
 		if err != nil {
 			return err
 		}

@@ -22,9 +22,11 @@ import (
 	"crawlnode/cli/focus"
 	"crawlnode/cli/graph"
 	"crawlnode/cli/help"
+	"crawlnode/cli/mcp"
 	"crawlnode/cli/mistakes"
 	"crawlnode/cli/replay"
 	"crawlnode/cli/searchverb"
+	"crawlnode/cli/sites"
 	"crawlnode/cli/stop"
 	"crawlnode/cli/warcfiles"
 	"crawlnode/cli/worker"
@@ -55,6 +57,7 @@ type grammar struct {
 	Focus      focus.Verbs          `cmd:"" help:"Make the topic model of a focused crawl, and try it on pages."`
 	WARC       warcfiles.Verbs      `cmd:"" name:"warc" help:"List, extract and verify the records of WARC files."`
 	CrawlConf  crawlConfVerbs       `cmd:"" name:"crawl-config" help:"Show or change the settings of a running crawl."`
+	Sites      sites.Verbs          `cmd:"" help:"Rules for sites: another delay, header, log-in, proxy or depth for some of them."`
 	Pause      pauseVerb            `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
 	Resume     resumeVerb           `cmd:"" help:"Go on with a paused crawl."`
 	Stop       stop.Verb            `cmd:"" help:"Stop a node, or with --all every node of the cluster."`
@@ -66,6 +69,7 @@ type grammar struct {
 	Doctor     doctor.Verb          `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
 	Search     searchverb.Verb      `cmd:"" help:"Find pages by their text, on any node of a crawl with --index on."`
 	Index      searchverb.IndexVerb `cmd:"" help:"Make an index of WARC files, for search --data-dir."`
+	MCP        mcp.Verb             `cmd:"" name:"mcp" help:"Answer a language model: search, read and explain the crawl over the Model Context Protocol."`
 	Explain    codes.Verb           `cmd:"" help:"Explain a word that the program prints as a code: a health reason, an exit code, the end of a crawl, a bottleneck, a state."`
 	Completion help.CompletionVerb  `cmd:"" help:"Print a script that completes this command line in a shell."`
 	Man        help.ManVerb         `cmd:"" help:"Print the manual page."`

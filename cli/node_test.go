@@ -156,10 +156,13 @@ func TestSignals(t *testing.T) {
 				Lookup: func(string) (string, bool) { return "", false }, Signals: signals, Executable: "crawlnode", Version: "test",
 			}
 			ended := make(chan int, 1)
-			dir := filepath.Join(t.TempDir(), "data")
+			dir, secrets := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "secrets")
+			if err := os.WriteFile(secrets, []byte("a=hunter2\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			t.Cleanup(func() { awaitUnlocked(t, dir) }) // a process that is forced ends with what still runs
 			go func() {
-				ended <- Main(context.Background(), append(append([]string{"start", "--name", "n1"}, nodeFlags(t, server)...), "--data-dir", dir), env)
+				ended <- Main(context.Background(), append(append([]string{"start", "--name", "n1"}, nodeFlags(t, server)...), "--data-dir", dir, "--secrets", secrets), env)
 			}()
 			<-errout.seen // the banner stands there
 			for _, sig := range tc.signals {
@@ -170,6 +173,8 @@ func TestSignals(t *testing.T) {
 			}
 			if i := slices.Index(tc.signals, os.Signal(syscall.SIGHUP)); i >= 0 && !strings.Contains(errout.text(), "settings reloaded") {
 				t.Errorf("SIGHUP was not obeyed:\n%s", errout.text())
+			} else if again := strings.Contains(errout.text(), "the secrets were read again"); again != (i >= 0) || strings.Contains(errout.text(), "hunter2") {
+				t.Errorf("the secrets were read again: %v:\n%s", again, errout.text())
 			}
 			for _, want := range []string{"node", "cluster", "dashboard", "gossip", "rpc", "data", "security", "add a node", "add work"} {
 				if !strings.Contains(errout.text(), "  "+want+" ") {

@@ -23,11 +23,16 @@ func (s *session) open() (stops, code int) {
 		err error
 	}
 	done := make(chan opened, 1)
+	// A copy: SIGHUP changes s.cfg.
+	options := node.Options{Config: s.cfg, Logger: s.log, Version: s.env.Version, Given: s.given,
+		FollowFetchers: !slices.Contains(s.given, "fetchers"), Adopt: s.adopt,
+		ResetFailures: s.resetFailures, Bare: s.bare}
 	go func() { // ends with the process, if that does not wait for it
-		n, err := node.Open(node.Options{Config: s.cfg, Logger: s.log, Version: s.env.Version, Given: s.given, FollowFetchers: !slices.Contains(s.given, "fetchers"), Adopt: s.adopt, ResetFailures: s.resetFailures, Bare: s.bare})
+		n, err := node.Open(options)
 		done <- opened{n, err}
 	}()
 	var limit <-chan time.Time
+	reloaded := false
 	for {
 		select {
 		case o := <-done:
@@ -35,12 +40,16 @@ func (s *session) open() (stops, code int) {
 				return stops, s.env.Fail(exitCode(o.err), "%v", o.err)
 			}
 			s.node = o.n
+			if reloaded { // it may have read the secrets before
+				s.node.ReloadSecrets(s.cfg.Secrets)
+			}
 			return stops, command.ExitOK
 		case <-limit:
 			return stops, s.notOpened()
 		case sig := <-s.env.Signals:
 			if sig == syscall.SIGHUP {
 				s.obeyReload()
+				reloaded = true
 				continue
 			}
 			if stops++; stops > 1 {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -9,7 +8,7 @@ import (
 	"time"
 
 	"crawlnode/cli/command"
-	"crawlnode/cli/process"
+	"crawlnode/local/closedport"
 	"crawlnode/simweb"
 )
 
@@ -108,18 +107,12 @@ func TestRerunOfCrawl(t *testing.T) {
 func TestRerunAfterAFailure(t *testing.T) {
 	t.Parallel()
 	_, server := serveWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 1})
-	addr, err := process.FreePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	args := append([]string{"crawl", addr[0] + "/x"}, nodeFlags(t, server)...)
-	run(t, "", args...).want(t, command.ExitError, "no seed could be fetched", "http://"+addr[0]+"/x: neither https nor http: ")
+	port := closedport.Reserve(t)
+	args := append([]string{"crawl", port.Addr + "/x"}, nodeFlags(t, server)...)
+	run(t, "", args...).want(t, command.ExitError, "no seed could be fetched", "http://"+port.Addr+"/x: neither https nor http: ")
 	args[1] = "http://" + args[1] + "y"
 	run(t, "", args...).want(t, command.ExitError, "no seed could be fetched", args[1]+": connecting to")
-	listener, err := net.Listen("tcp", addr[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := port.Listen(t)
 	busy := atomic.Bool{}
 	asked := make(chan time.Time, 1) // when the first request came
 	up := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

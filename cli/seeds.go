@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
+	"crawlnode/web/statuses"
 )
 
 // submit gives the seeds to the node of this process, in parts, each until it
@@ -207,6 +209,8 @@ type seedsAddVerb struct {
 	remote   `embed:""`
 	URLs     []string `arg:"" optional:"" name:"url" help:"URLs; - reads them from standard input, one a line."`
 	File     []string `short:"f" group:"scope" sep:"none" placeholder:"FILE" help:"File with one URL a line; repeatable."`
+	FromCDX  []string `name:"from-cdx" group:"scope" sep:"none" placeholder:"FILE" help:"Index of an archive, whose URLs are added: CDXJ, as of crawlnode export cdxj, pywb or Common Crawl, or CDX; plain or .gz; - is standard input; repeatable."`
+	Status   string   `group:"scope" placeholder:"LIST" help:"With --from-cdx: which captures count, by their statuses, such as 200,301-308,404 (default: 200)."`
 	Priority *float64 `group:"scope" placeholder:"0..1" help:"Which come first: 1 does, 0 is last."`
 	Again    bool     `group:"scope" help:"Fetch URLs that are known already once more."`
 }
@@ -216,19 +220,32 @@ func (*seedsAddVerb) Help() string {
 	return command.Examples(
 		"crawlnode seeds add https://docs.example.org/ --addr 127.0.0.1:27305",
 		"crawlnode seeds add -f seeds.txt",
-	)
+		"crawlnode seeds add --from-cdx cdx-00000.gz --status 200,301-308",
+	) + `
+
+With --from-cdx the URLs come from the indexes of other crawls, however long. A revisit
+without a status counts as 200, because it repeats an answer with a payload; any other
+line without one is left out. Lines that are none are named, and the others added.`
 }
+
+// defaultCDXStatuses are the captures that count in an index: pages that were there.
+const defaultCDXStatuses = "200"
 
 func (v *seedsAddVerb) Run(ctx context.Context, env *Env) int {
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
+	if len(v.FromCDX) > 0 {
+		return v.addIndexes(ctx, env)
+	}
+	if v.Status != "" {
+		return env.Fail(command.ExitUsage,
+			"--status is about the captures of an index: give one with --from-cdx FILE")
+	}
 	seeds, code := readURLs(ctx, env, v.URLs, v.File)
 	if code != command.ExitOK {
 		return code
 	}
-	for i := range seeds {
-		seeds[i].Priority, seeds[i].Again = v.Priority, v.Again
-	}
+	v.mark(seeds)
 	c, err := v.dial(env)
 	if err != nil {
 		return env.Fail(exitCode(err), "%v", err)
@@ -240,13 +257,77 @@ func (v *seedsAddVerb) Run(ctx context.Context, env *Env) int {
 		return env.Fail(answerCode(err), "%v", err)
 	}
 	where(ctx, env, c)
-	line := fmt.Sprintf("seeds: %d accepted, %d duplicate, %d invalid", report.Accepted, report.Duplicates, len(report.Invalid))
+	return sayAdded(env, &report, int64(len(report.Invalid)))
+}
+
+// mark gives seeds what the flags say of all.
+func (v *seedsAddVerb) mark(seeds []seedlist.Entry) {
+	for i := range seeds {
+		seeds[i].Priority, seeds[i].Again = v.Priority, v.Again
+	}
+}
+
+// sayAdded says what became of seeds, and returns the exit code.
+func sayAdded(env *Env, report *crawl.SeedReport, invalid int64) int {
+	line := fmt.Sprintf("seeds: %d accepted, %d duplicate, %d invalid", report.Accepted, report.Duplicates, invalid)
 	if report.OutOfScope > 0 {
 		line += fmt.Sprintf(", %d out of scope", report.OutOfScope)
 	}
 	fmt.Fprintln(env.Stdout, line)
-	if len(report.Invalid) > 0 && report.Accepted == 0 {
+	if invalid > 0 && report.Accepted == 0 {
 		return command.ExitUsage
 	}
 	return command.ExitOK
+}
+
+// addIndexes adds the URLs of indexes. They may be more than fit into memory, so they are read and
+// added by and by; what was added before an error stays, and the same command adds the rest.
+func (v *seedsAddVerb) addIndexes(ctx context.Context, env *Env) int {
+	if len(v.URLs)+len(v.File) > 0 {
+		return env.Fail(command.ExitUsage,
+			"--from-cdx stands alone: add the other URLs by a command of their own")
+	}
+	take, err := statuses.Parse(cmp.Or(v.Status, defaultCDXStatuses), statuses.Least,
+		"a list such as 200,301-308,404")
+	if err != nil {
+		return env.Fail(command.ExitUsage, "--status: %v", err)
+	}
+	c, err := v.dial(env)
+	if err != nil {
+		return env.Fail(exitCode(err), "%v", err)
+	}
+	defer c.Close()
+	var total crawl.SeedReport
+	var refused error
+	bad := env.Errors()
+	add := func(seeds []seedlist.Entry) error {
+		v.mark(seeds)
+		report, err := c.AddSeeds(ctx, seedlist.Plain(seeds))
+		for _, wrong := range report.Invalid {
+			bad.Add(func() string { return seedlist.Complaint(seeds, wrong) })
+		}
+		report.Invalid = nil
+		addReport(&total, report)
+		refused = err
+		return err
+	}
+	counts, err := seedlist.FromIndexes(ctx, env, v.FromCDX, &take, bad, add)
+	bad.End()
+	switch {
+	case ctx.Err() != nil:
+		return env.Fail(command.ExitInterrupted, "stopped by a signal after %d seeds were accepted; "+
+			"the same command adds the rest", total.Accepted)
+	case refused != nil:
+		return env.Fail(answerCode(refused), "after %d seeds were accepted: %v",
+			total.Accepted, refused)
+	case err != nil:
+		return env.Fail(command.ExitUsage, "--from-cdx, after %d seeds were accepted: %v",
+			total.Accepted, err)
+	}
+	where(ctx, env, c)
+	fmt.Fprintf(env.Stdout,
+		"index: %s captures, %s of other statuses, %s of the same URL as before\n",
+		plaintext.Count(counts.Captures), plaintext.Count(counts.Left),
+		plaintext.Count(counts.Repeated))
+	return sayAdded(env, &total, bad.Count())
 }

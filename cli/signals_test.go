@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"crawlnode/cli/command"
-	"crawlnode/cli/process"
+	"crawlnode/local/closedport"
 	"crawlnode/simweb"
 )
 
@@ -106,10 +106,7 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = names.Close() })
-	nobody, err := process.FreePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nobody := closedport.Reserve(t).Addr
 	flags := func(args ...string) []string {
 		return append(args, nodeFlags(t, server)...)
 	}
@@ -131,8 +128,8 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 		{"a crawl that fetches", "", fetching, command.ExitInterrupted, ""},
 		{"a crawl that is over", "this crawl ended", append([]string{"crawl", web.Seeds()[0]}, over...), command.ExitOK, ""},
 		{"a node that has just started", "stop ", flags("start"), command.ExitOK, ""},
-		{"a node that nobody lets join", "stop ", flags("start", "--join", nobody[0]), command.ExitOK, ""},
-		{"a node that joins where nobody answers", "an address of --join is of no use", flags("start", "--join", nobody[0]), command.ExitOK, "nothing listens there: start that node"},
+		{"a node that nobody lets join", "stop ", flags("start", "--join", nobody), command.ExitOK, ""},
+		{"a node that joins where nobody answers", "an address of --join is of no use", flags("start", "--join", nobody), command.ExitOK, "nothing listens there: start that node"},
 		{"a node that joins an unknown name", "an address of --join is of no use", flags("start", "--join", "nosuch.invalid:27296"), command.ExitOK, "its name has no address now"},
 	} {
 		t.Run(strings.ReplaceAll(tc.name, " ", "-"), func(t *testing.T) {
@@ -157,7 +154,7 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 		begun := time.Now()
 		signals := make(chan os.Signal, 1)
 		signals <- syscall.SIGINT
-		if code := Main(t.Context(), []string{"status", "--watch", "--addr", nobody[0]}, Env{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
+		if code := Main(t.Context(), []string{"status", "--watch", "--addr", nobody}, Env{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
 			Lookup: func(string) (string, bool) { return "", false }, Signals: signals, Executable: "crawlnode", Version: "test"}); code != command.ExitOK {
 			t.Errorf("exit code %d", code)
 		}

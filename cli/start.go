@@ -59,8 +59,9 @@ func (v *startVerb) Run(ctx context.Context, env *Env) int {
 }
 
 // ownSettings are the settings that two nodes on one machine cannot share, or that
-// apply to one start only, or that the other gets from the cluster and whose file may not be where it runs.
-var ownSettings = []string{"name", "data-dir", "http", "gossip", "rpc", "frontier-addr", "debug-addr", "advertise", "join", "seed", "seeds", "exit-when-done", "focus", "focus-min"}
+// apply to one start only, or that the other gets from the cluster and whose file may not be where it runs,
+// or whose addresses may let a caller in: the banner stands in logs.
+var ownSettings = []string{"name", "data-dir", "http", "gossip", "rpc", "frontier-addr", "debug-addr", "advertise", "join", "seed", "seeds", "exit-when-done", "focus", "focus-min", "webhook"}
 
 // carried are the arguments of this command line with which another node of the cluster
 // is started too. The environment's settings reach that node without them.

@@ -241,7 +241,7 @@ func (w *crawlWatch) summary(code int, reason string) {
 	say("answers", "%d 2xx, %d 3xx, %d 4xx, %d 5xx", r.C2xx, r.C3xx, r.C4xx, r.C5xx)
 	if st.Fetch.ErrorsTotal > 0 || w.lost == nil { // errors: 0 would say that all is well
 		say("errors", "%s", amounts(st.Fetch.ErrorsTotal, []amount{{"dns", e.DNS}, {"connect", e.Connect}, {"tls", e.TLS}, {"timeout", e.Timeout},
-			{"protocol", e.Protocol}, {"truncated", e.Truncated}, {"blocked address", e.BlockedAddress}, {"other", e.Other}}))
+			{"protocol", e.Protocol}, {"truncated", e.Truncated}, {"blocked address", e.BlockedAddress}, {"other", e.Other}, {"proxy", e.Proxy}}))
 	}
 	if w.lost != nil {
 		say("given up", "%s", w.lost.Summary())

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"crawlnode/cli/process"
+	"crawlnode/local/closedport"
 	"crawlnode/simweb"
 )
 
@@ -29,11 +29,7 @@ type wrongWorld struct {
 func newWrongWorld(t *testing.T) *wrongWorld {
 	t.Helper()
 	_, web := serveWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 1})
-	closed, err := process.FreePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &wrongWorld{t: t, dns: web.DNS.String(), closed: closed[0], used: filepath.Join(t.TempDir(), "used")}
+	w := &wrongWorld{t: t, dns: web.DNS.String(), closed: closedport.Reserve(t).Addr, used: filepath.Join(t.TempDir(), "used")}
 	robots := func(status int, text string) http.HandlerFunc {
 		return func(rw http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/robots.txt" {

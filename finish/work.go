@@ -15,6 +15,7 @@ type Work struct {
 	Outbox    int64 // links not yet acknowledged by their owner
 	Queued    int64 // URLs
 	Due       int64 // known pages that are about to be queued, because their next visit is due
+	Wanted    int64 // URLs that clients want later: those of other crawls, and those with a date
 	// LimitReached says that the page limit holds back the queued URLs.
 	LimitReached bool
 }
@@ -41,6 +42,8 @@ func (w *Work) WhyNotIdle() string {
 		return english.Plural(int(w.Queued), "URL is queued", "URLs are queued")
 	case w.Due > 0 && !w.LimitReached:
 		return english.Plural(int(w.Due), "known page is due", "known pages are due")
+	case w.Wanted > 0 && !w.LimitReached:
+		return english.Plural(int(w.Wanted), "URL waits", "URLs wait") + " for a client of the URLFrontier protocol"
 	}
 	return ""
 }

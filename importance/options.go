@@ -22,7 +22,9 @@ type Options struct {
 	Holdings Holdings
 	Peers    Peers
 	Settings func() *crawl.Settings // the current ones of the crawl; nil: not known yet
-	Log      *slog.Logger
+	// Given is as in order.Policy; it may be nil.
+	Given func(*crawl.Target) bool
+	Log   *slog.Logger
 }
 
 // Store is the part of the frontier that importance needs. Its errors end the node, except

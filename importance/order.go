@@ -45,7 +45,10 @@ func (k *Keeper) setOrder() {
 		o.scores = &order.Scores{} // those of other weights say nothing
 	}
 	o.weights, o.focused, o.ranks, o.rounds, o.ordering = w, focused, ranks, 0, true
-	k.opts.Store.SetOrder(&order.Policy{Weights: w, Focused: focused, Ranks: ranks, Cuts: opic.CutsOf(o.scores.Histogram()), Typical: o.scores.Typical(), Scores: o.scores})
+	k.opts.Store.SetOrder(&order.Policy{
+		Weights: w, Focused: focused, Given: k.opts.Given, Ranks: ranks,
+		Cuts: opic.CutsOf(o.scores.Histogram()), Typical: o.scores.Typical(), Scores: o.scores,
+	})
 }
 
 // raise moves queued URLs of which links say more to better bands.

@@ -427,8 +427,9 @@ var checks = map[string]func(r *reader) string{
 		return missing(out, `(?m)^files: \d+ files in site`, `(?m)\n[1-9]\d+\n[1-9]\d+\n$`)
 	},
 	"an archive is shown again": func(r *reader) string {
-		out, err := r.shell(r.named(0) + " --data-dir crawlnode-data/kept && " + r.named(1) +
-			` >replay.log 2>&1 & trap "kill $!" EXIT` +
+		// Two lists, so that what is killed is the program and not a shell around it.
+		out, err := r.shell(r.named(0) + " --data-dir crawlnode-data/kept || exit; " + r.named(1) +
+			` >replay.log 2>&1 & trap "kill $!; wait" EXIT` +
 			`; for i in $(seq 600); do grep -qs http: replay.log && break; sleep 0.1; done` +
 			`; curl -sL "$(grep -o 'http:.*/' replay.log)web/` + r.seed + `"`)
 		if err != nil {

@@ -43,6 +43,7 @@ type service struct {
 	Networks    map[string]struct {
 		Address string `yaml:"ipv4_address"`
 	}
+	Alias string `yaml:"-"` // its name in the network beside that of the service; "": none
 }
 
 // composition runs deploy/compose.yaml with podman, on a network and ports of its own.
@@ -149,6 +150,9 @@ func (c *composition) args(name, address string, options ...string) []string {
 		args = append(args, "--network", s.NetworkMode)
 	} else {
 		args = append(args, "--network", c.name, "--network-alias", name, "--ip", cmp.Or(address, s.Networks["crawl"].Address))
+	}
+	if s.Alias != "" {
+		args = append(args, "--network-alias", s.Alias)
 	}
 	if s.Hostname != "" {
 		args = append(args, "--hostname", s.Hostname)

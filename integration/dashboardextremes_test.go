@@ -177,6 +177,18 @@ func (c *largeCluster) ListURLs(context.Context, crawl.URLQuery) (*crawl.URLPage
 	return p, nil
 }
 
+func (c *largeCluster) Sites(context.Context) (text, version string, err error) {
+	rule := fmt.Sprintf("- match: [host:%s, \"glob:%s*\"]\n  headers: {X-Long: %s}\n  delay: 1s\n"+
+		"  proxy: [socks5://127.0.0.1:1080, socks5://127.0.0.1:1081]\n", longHost, longURL, longName)
+	return strings.Repeat(rule, 150), "v1", nil
+}
+
+func (c *largeCluster) TestSites(_ context.Context, url string, _ *string) (crawl.SiteReport, error) {
+	r := filled[crawl.SiteReport](12)
+	r.URL = url
+	return *r, nil
+}
+
 func (c *largeCluster) Search(_ context.Context, q crawl.SearchQuery) (*crawl.SearchReport, error) {
 	r := filled[crawl.SearchReport](5)
 	r.Query, r.Coverage = q.Query, 0.5
@@ -229,6 +241,7 @@ func TestDashboardFitsWhateverItShows(t *testing.T) {
 	paths := []string{
 		"/start", "/urls?url=" + url.QueryEscape(longURL), "/hosts/" + longHost,
 		"/search?query=" + longName, "/pages?contains=" + longName, "/events?text=" + longName,
+		"/sites?rule=0&url=" + url.QueryEscape(longURL),
 	}
 	for _, p := range dashboardPages {
 		paths = append(paths, p.path)

@@ -3,10 +3,12 @@ package integration
 import (
 	"flag"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +32,22 @@ func (b *tab) size(width int64) {
 
 var allScreens = flag.Bool("screens", false, "look at each page in both themes on each screen, as make nightly does, not in one of them")
 
+// setSites sets rules for sites.
+func (n *node) setSites(text string) {
+	n.c.t.Helper()
+	req, err := n.request(http.MethodPut, "/api/v1/sites", strings.NewReader(text))
+	if err != nil {
+		n.c.t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		n.c.t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusOK {
+		n.c.t.Fatalf("PUT /api/v1/sites: %d, %v", resp.StatusCode, err)
+	}
+}
+
 // Every page fits every screen in both themes, with scripts and without: only a table in its own
 // box scrolls sideways, and the keyboard reaches the boxes too.
 func TestDashboardFitsScreens(t *testing.T) {
@@ -47,7 +65,8 @@ func TestDashboardFitsScreens(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := "http://" + n.http
-	paths := []string{"/start", "/urls?view=page&url=" + url.QueryEscape(seed.String()), "/urls?view=headers&url=" + url.QueryEscape(seed.String()), "/pages?contains=" + longName, "/hosts/" + seed.Host, "/hosts/nobody.test", "/urls?url=" + url.QueryEscape(seed.String()+"?"+longName)}
+	n.setSites("- match: host:" + seed.Hostname() + "\n  delay: 1s\n  headers: {X-Long: " + longName + "}\n")
+	paths := []string{"/start", "/sites?rule=0&url=" + url.QueryEscape(seed.String()), "/urls?view=page&url=" + url.QueryEscape(seed.String()), "/urls?view=headers&url=" + url.QueryEscape(seed.String()), "/pages?contains=" + longName, "/hosts/" + seed.Host, "/hosts/nobody.test", "/urls?url=" + url.QueryEscape(seed.String()+"?"+longName)}
 	for _, p := range dashboardPages {
 		paths = append(paths, p.path)
 	}

@@ -8,10 +8,14 @@
 //
 //	cluster      starts the binary, asks it for its status, stops it, keeps its log
 //	sites        nginx and dnsmasq with the sites in testdata/sites
+//	proxied      Apache httpd, Dante and microsocks, and a web server that is asked over them
 //	walk         a crawler of some 80 lines, to check and replace the lists of pages
 //	readWARC     reads archives with nothing but gzip and textproto
 //	secondReader reads archives with the npm package warcio, in integration/warcio
 //	verifiedByOthers verifies signed requests with npm packages, in integration/webbotauth
+//	client.mjs   in integration/grpcjs: a URLFrontier client with the npm packages of gRPC
+//	storm        StormCrawler with its URLFrontier module, and a judge of the frontier
+//	client.mjs   in integration/mcpclient: npm's client of the Model Context Protocol
 //	check.mjs    in integration/wabac: the engine of ReplayWeb.page reads the pages of a WACZ file
 //	trail        every request as the web server saw it; judges repeats, take-overs and pauses
 //	robotsSite   hosts with every kind of robots.txt answer; judges what was fetched, and when
@@ -22,6 +26,8 @@
 //	bigWeb       a web of any size without a judge; bigRun and bigStore fill frontiers from it
 //	memoryGroup  a control group that bounds the memory of a node; needs root
 //	hostileWeb   a web server with an attack for each host name, its name server, and canaries
+//	ruleWeb      any host names over http and https, for rules for sites; ruleProxy leads to it
+//	shelf        documents of six kinds, hostile ones among them, half of them behind a gate
 //	simulation   nodes, a web and a network in memory, with a clock of their own
 //
 // The simulation is in the files sim*_test.go:

@@ -23,6 +23,7 @@ var notRun = map[string]string{
 	"docker compose -f deploy/compose.yaml up --build":                        "needs a container engine",
 	"kubectl create secret generic crawlnode-key --from-file=cluster.key":     "needs a Kubernetes cluster",
 	"kubectl apply -f deploy/kubernetes/crawlnode.yaml":                       "needs a Kubernetes cluster",
+	"helm install crawlnode deploy/helm --set crawl.contact=me@example.org":   "needs a Kubernetes cluster",
 	"systemctl enable --now crawlnode":                                        "needs a running systemd",
 	"crawlnode status --token-file metrics.token":                             "the nodes of this test have no key; TestLiveSettingsOpenNoDenied has a token",
 	"crawlnode tokens revoke 5f0c2a9e41b7d386 --cluster-key-file cluster.key": "the nodes of this test have no key",

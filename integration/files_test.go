@@ -248,10 +248,12 @@ func TestFilesLikeWget(t *testing.T) {
 	if err != nil {
 		unable(t, "needs wget, which make deps installs")
 	}
+	const policy = "/usr/share/doc/debian-policy"
+	needsDocumentation(t, policy)
 	t.Parallel()
 	port := freePort(t)
 	addr := fmt.Sprint("127.0.0.1:", port)
-	serveOn(t, addr, http.FileServer(http.Dir("/usr/share/doc/debian-policy")))
+	serveOn(t, addr, http.FileServer(http.Dir(policy)))
 	start := "http://" + addr + "/policy.html/index.html"
 	base := t.TempDir()
 	out := filepath.Join(base, "ours")

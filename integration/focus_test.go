@@ -49,6 +49,7 @@ func isExample(host, path string) bool { return addressHash(host, path)%8 == 0 }
 // eachPage calls f with the path and the file of every HTML file of a site, in the order of their names.
 func eachPage(t *testing.T, s *site, f func(path, file string) error) {
 	t.Helper()
+	needsDocumentation(t, s.Docroot)
 	root, err := filepath.EvalSymlinks(s.Docroot)
 	if err != nil {
 		t.Fatal(err)

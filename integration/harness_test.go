@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -56,6 +57,16 @@ func needsPrograms(t *testing.T, names ...string) {
 	}
 }
 
+// needsDocumentation leaves out a test whose pages, documentation of Debian packages, are not here.
+func needsDocumentation(t *testing.T, files ...string) {
+	t.Helper()
+	for _, file := range files {
+		if _, err := os.Stat(file); err != nil {
+			unable(t, "needs documentation that make deps installs: %v", err)
+		}
+	}
+}
+
 // beside lets a test of faults or attacks run beside others, unless its promises are judged in
 // so many runs (-faults, -hostile): times count then, and nothing else may run.
 func beside(t *testing.T, judged int) {
@@ -72,7 +83,7 @@ func slack(d time.Duration) time.Duration {
 	if !raceDetector && *faultRuns+*hostileRuns > 0 {
 		return d
 	}
-	return d + 3*min(d, 2*time.Minute)
+	return d + 9*min(d, 2*time.Minute)
 }
 
 // builtIn is the folder that buildBinary made, for TestMain to remove.
@@ -194,13 +205,41 @@ func spawn(t *testing.T, name, log string, argv ...string) *process {
 }
 
 // signal sends a signal to the process and its children; for a process that has ended nothing
-// happens.
+// happens. After SIGSTOP they have stopped: until then a thread on the other processor may go on.
 func (p *process) signal(s syscall.Signal) {
 	select {
 	case <-p.done:
+		return
 	default:
 		_ = syscall.Kill(-p.cmd.Process.Pid, s)
 	}
+	for s == syscall.SIGSTOP && runs(p.cmd.Process.Pid) {
+		select {
+		case <-p.done:
+			return
+		case <-time.After(time.Millisecond): // nothing tells who is not the parent of all
+		}
+	}
+}
+
+// runs says whether a thread of the process group has not been stopped.
+func runs(group int) bool {
+	paths, err := filepath.Glob("/proc/[0-9]*/task/[0-9]*/stat")
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	for _, path := range paths {
+		line, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		// Behind the name, which may have blanks and brackets: state, parent, group (proc(5)).
+		fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
+		if fields[2] == strconv.Itoa(group) && !strings.Contains("TtZXx", fields[0]) {
+			return true
+		}
+	}
+	return false
 }
 
 // exit waits for the end, with slack, and returns the exit code, -1 after a signal.

@@ -39,7 +39,7 @@ func TestPutManyURLs(t *testing.T) {
 	begun, load, pid := time.Now(), loadAverage(), n.cmd.Process.Pid
 	for range putStreams {
 		clients.Go(func() {
-			if err := putHosts(ctx, frontier, &host, &acked); err != nil {
+			if err := putHosts(ctx, frontier, *putMany/putPerHost, putURL, &host, &acked); err != nil {
 				t.Error(err)
 			}
 		})
@@ -92,8 +92,8 @@ durable; the node knows as many afterwards. Appended by
 |---|---|---|---|---|---|---|---|---|
 `
 
-// putHosts sends the URLs of one host after the other until there are enough or the time is over, and counts what was acknowledged.
-func putHosts(ctx context.Context, frontier string, host, acked *atomic.Int64) error {
+// putHosts sends the URLs of one host after the other until there are enough or the time is over, and counts what was acknowledged. page is URL i of host h.
+func putHosts(ctx context.Context, frontier string, hosts int, page func(h, i int) *wire.URLInfo, host, acked *atomic.Int64) error {
 	conn, err := grpc.NewClient(frontier, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return err
@@ -121,11 +121,11 @@ func putHosts(ctx context.Context, frontier string, host, acked *atomic.Int64) e
 	}
 	for ctx.Err() == nil {
 		h := int(host.Add(1)) - 1
-		if h >= *putMany/putPerHost {
+		if h >= hosts {
 			break
 		}
 		for i := range putPerHost {
-			if err := put.Send(found(putURL(h, i), fmt.Sprintf("%d/%d", h, i))); err != nil {
+			if err := put.Send(found(page(h, i), fmt.Sprintf("%d/%d", h, i))); err != nil {
 				return err
 			}
 			waiting++

@@ -75,23 +75,23 @@ func TestNodesJoinAndLeaveWhileCrawling(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	const delay = 400 * time.Millisecond
-	// Hosts of one size keep all nodes busy to the end, some 40 s; moves take
-	// several times as long under the race detector.
-	size := 75
-	if raceDetector {
-		size = 140
-	}
+	// The hosts of a third of the web keep the nodes busy for half a minute, however fast the
+	// machine is: one third while nodes join, one while a node leaves, and one after that.
+	const size = 75
 	web, srv := serveSimweb(t, simweb.Config{Seed: 2, Hosts: 30, PagesPerHost: size, Skew: -1, Delay: delay}.Quirky())
 	c := simCluster(t, srv, delay)
 	c.addReady(3)
 	c.converged(30 * time.Second)
-	c.nodes[0].seed(web.Seeds()...)
+	seeds := web.Seeds()
+	third := len(seeds) / 3
+	c.nodes[0].seed(seeds[:third]...)
 
 	atPage(t, web, 150)
 	c.addReady(2)
 	c.converged(time.Minute)
 	sameRing(t, c)
 	atJoin := web.Progress()
+	c.nodes[0].seed(seeds[third : 2*third]...)
 	leaver := c.nodes[1]
 	asked := time.Now()
 	leaver.signal(syscall.SIGTERM)
@@ -101,12 +101,13 @@ func TestNodesJoinAndLeaveWhileCrawling(t *testing.T) {
 	left := time.Since(asked)
 	c.converged(time.Minute)
 	atLeave := web.Progress()
+	if atLeave == atJoin {
+		t.Errorf("no page was fetched while a node left, which took %v", left)
+	}
+	c.nodes[0].seed(seeds[2*third:]...)
 	c.finished(4 * time.Minute)
 
 	report := web.Report()
-	if atLeave >= report.Reachable*9/10 {
-		t.Errorf("the crawl was nearly over (%d of %d pages) when the node had left: the web is too small for this test", atLeave, report.Reachable)
-	}
 	if err := report.ErrOfMoves(2); err != nil {
 		t.Error(err)
 	}
@@ -298,7 +299,7 @@ const contract = `{ "api_version":null, "as_of":null, "served_by":null,
  "frontier":{"queued":null,"by_band":null,"in_flight":null,"outbox":null,"seen_total":null,"duplicates_total":null,
    "hosts":{"total":null,"in_flight":null,"ready":null,"waiting":null,"backoff":null,"frozen":null}},
  "fetch":{"responses":{"2xx":null,"3xx":null,"4xx":null,"5xx":null},"errors_total":null,
-   "errors_by_category":{"dns":null,"connect":null,"tls":null,"timeout":null,"protocol":null,"truncated":null,"blocked_address":null,"other":null},
+   "errors_by_category":{"dns":null,"connect":null,"tls":null,"timeout":null,"protocol":null,"truncated":null,"blocked_address":null,"other":null,"proxy":null},
    "skipped_by_reason":{"out_of_scope":null,"robots":null,"depth":null,"trap":null,"too_long":null,"host_budget":null,"scheme":null,"invalid":null},
    "latency_seconds":{"p50":null,"p90":null,"p99":null},
   "retries_total":null,"given_up_total":null,"given_up_by_reason":{"dns":null,"connect":null,"tls":null,"timeout":null,"protocol":null,"truncated":null,
@@ -308,7 +309,7 @@ const contract = `{ "api_version":null, "as_of":null, "served_by":null,
  "dns":{"lookups":null,"hits":null,"negative_hits":null,"stale_served":null,"failures":null},
  "links":{"found":null,"local":null,"forwarded":null,"suppressed_by_sent_cache":null},
  "bottleneck":{"cause":null,"message":null},
- "output":{"warc_files":null,"warc_bytes_total":null,"records_total":null,"records_lost":null,"content_duplicates_total":null,"index_bytes_total":null,"warc_bytes_per_second":null,"records_per_second":null,"upload":{"queued_files":null,"bytes_total":null,"failed_total":null,"behind_seconds":null}},
+ "output":{"warc_files":null,"warc_bytes_total":null,"records_total":null,"records_lost":null,"content_duplicates_total":null,"index_bytes_total":null,"warc_bytes_per_second":null,"records_per_second":null,"upload":{"queued_files":null,"bytes_total":null,"failed_total":null,"behind_seconds":null},"webhooks":null},
  "index":{"documents":null,"bytes":null,"waiting":null,"behind_seconds":null,"queries_total":null,"seconds":{"p50":null,"p99":null}},
  "nodes":[{"id":null,"name":null,"state":null,"age_seconds":null,"http":null,"rpc":null,"gossip":null,"pid":null,"uptime_seconds":null,
    "partitions":{"held":null,"replica":null},"pages_total":null,"pages_per_second":null,"queued":null,"fetchers":{"busy":null,"max":null},

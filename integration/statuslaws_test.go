@@ -120,7 +120,7 @@ func lawsOfWork(s *crawl.Status, law func(bool, string, ...any)) {
 	law(!slices.Contains(machine, s.Bottleneck.Cause) || h.Ready > 0 || h.Waiting <= h.InFlight+h.OverShare,
 		"%s is named while no host is ready and %d wait (%d in flight)", s.Bottleneck.Cause, h.Waiting, h.InFlight)
 	e, c := &s.Fetch, s.Fetch.ErrorsByCategory
-	law(e.ErrorsTotal == c.DNS+c.Connect+c.TLS+c.Timeout+c.Protocol+c.Truncated+c.BlockedAddress+c.Other, "errors %d are not %+v", e.ErrorsTotal, c)
+	law(e.ErrorsTotal == c.DNS+c.Connect+c.TLS+c.Timeout+c.Protocol+c.Truncated+c.BlockedAddress+c.Other+c.Proxy, "errors %d are not %+v", e.ErrorsTotal, c)
 	stands := s.Crawl.State == crawl.CrawlFinished || s.Crawl.State == crawl.CrawlIdle
 	law(!stands || s.Throughput.PagesPerSecond.Now == 0 && s.Output.RecordsPerSecond == 0, "%s, at %v pages a second", s.Crawl.State, s.Throughput.PagesPerSecond.Now)
 	law((s.Crawl.State == crawl.CrawlFinished) == (s.Crawl.FinishReason != nil), "%s, and the reason is %v", s.Crawl.State, s.Crawl.FinishReason)

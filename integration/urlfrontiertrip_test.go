@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+
 	"crawlnode/workers/urlfrontier/wire"
 )
 
@@ -51,12 +54,11 @@ func (k *frontierTrip) listCrawls() {
 
 // putURLs sends a seed, and what is not to be crawled.
 func (k *frontierTrip) putURLs() {
-	seed, other := k.site.page(0, 0), &wire.URLInfo{Url: k.site.page(0, 1), CrawlID: "other"}
+	seed, other := k.site.page(0, 0), &wire.URLInfo{Url: k.site.page(0, 1), CrawlID: "no\x1bcrawl"}
 	k.put("id", found(&wire.URLInfo{Url: seed}, "id"), "OK")
 	k.put(seed, found(&wire.URLInfo{Url: seed, Key: "any", Metadata: map[string]*wire.StringList{"mine": {Values: []string{"1"}}}}, ""), "OK") // known already
 	k.put("mailto:x", found(&wire.URLInfo{Url: "mailto:x"}, ""), "SKIPPED")
 	k.put(other.GetUrl(), found(other, ""), "SKIPPED")
-	k.put(seed, result(&wire.URLInfo{Url: seed}), "SKIPPED") // it has no lease
 }
 
 func found(info *wire.URLInfo, id string) *wire.URLItem {
@@ -89,7 +91,7 @@ func (k *frontierTrip) put(id string, item *wire.URLItem, want string) {
 }
 
 func (k *frontierTrip) putDiscovered() {
-	batch := &wire.DiscoveredBatch{ID: "b1", Items: []*wire.URLInfo{{Url: k.site.page(1, 0)}, {Url: k.site.page(1, 1), CrawlID: "other"}, {Url: "mailto:x"}}}
+	batch := &wire.DiscoveredBatch{ID: "b1", Items: []*wire.URLInfo{{Url: k.site.page(1, 0)}, {Url: k.site.page(1, 1), CrawlID: "no\x1bcrawl"}, {Url: "mailto:x"}}}
 	want := []wire.AckMessage_Status{wire.AckMessage_OK, wire.AckMessage_SKIPPED, wire.AckMessage_SKIPPED}
 	s, err := k.c.PutDiscovered(k.ctx)
 	k.fatal(err)
@@ -376,4 +378,62 @@ func (k *frontierTrip) setCrawlLimit() {
 func (k *frontierTrip) setLogLevel() {
 	_, err := k.c.SetLogLevel(k.ctx, &wire.LogLevelParams{Level: wire.LogLevelParams_DEBUG, Local: true})
 	k.fatal(err)
+}
+
+// other puts a URL of another crawl.
+func (k *frontierTrip) other() {
+	k.Helper()
+	info := &wire.URLInfo{Url: k.site.page(0, 0), CrawlID: "other"}
+	k.put(info.GetUrl(), found(info, ""), "OK")
+}
+
+// deleted is what a call has deleted.
+func (k *frontierTrip) deleted(want uint64, call func() (*wire.Long, error)) {
+	k.Helper()
+	until(k.T, 20*time.Second, func() string {
+		if n, err := call(); err != nil || n.GetValue() != want {
+			return fmt.Sprintf("%v, %v; want %d deleted", n, err, want)
+		}
+		return ""
+	})
+}
+
+func (k *frontierTrip) deleteCrawl() {
+	k.other()
+	k.deleted(1, func() (*wire.Long, error) { return k.c.DeleteCrawl(k.ctx, &wire.DeleteCrawlMessage{Value: "other"}) })
+	k.deleted(0, func() (*wire.Long, error) { return k.c.DeleteCrawl(k.ctx, &wire.DeleteCrawlMessage{Value: "nobody's"}) })
+}
+
+func (k *frontierTrip) deleteQueue() {
+	k.other()
+	k.deleted(0, func() (*wire.Long, error) {
+		return k.c.DeleteQueue(k.ctx, &wire.QueueWithinCrawlParams{Key: "127.0.0.2", CrawlID: "other"})
+	})
+	k.deleted(1, func() (*wire.Long, error) {
+		return k.c.DeleteQueue(k.ctx, &wire.QueueWithinCrawlParams{Key: "127.0.0.1", CrawlID: "other"})
+	})
+}
+
+func (k *frontierTrip) purgeURLs() {
+	k.other()
+	k.deleted(0, func() (*wire.Long, error) {
+		return k.c.PurgeURLs(k.ctx, &wire.PurgeUrlParams{CrawlID: "other", Days: 1})
+	})
+	k.deleted(1, func() (*wire.Long, error) { return k.c.PurgeURLs(k.ctx, &wire.PurgeUrlParams{CrawlID: "other"}) })
+	k.deleted(0, func() (*wire.Long, error) { return k.c.PurgeURLs(k.ctx, &wire.PurgeUrlParams{Days: 1}) })
+}
+
+// deleteOwn deletes a host of the cluster's own crawl, and puts a URL of it again.
+func (k *frontierTrip) deleteOwn() {
+	k.deleted(4, func() (*wire.Long, error) {
+		return k.c.DeleteQueue(k.ctx, &wire.QueueWithinCrawlParams{Key: "127.0.0.1"})
+	})
+	if _, err := k.c.GetURLStatus(k.ctx, &wire.URLStatusRequest{Url: k.site.page(0, 0)}); grpcstatus.Code(err) != codes.NotFound {
+		k.Errorf("a deleted URL: %v", err)
+	}
+	k.put("again", found(&wire.URLInfo{Url: k.site.page(0, 0), Metadata: map[string]*wire.StringList{"mine": {Values: []string{"2"}}}}, "again"), "OK")
+	item, err := k.c.GetURLStatus(k.ctx, &wire.URLStatusRequest{Url: k.site.page(0, 0)})
+	if err != nil || item.GetDiscovered().GetInfo().GetMetadata()["mine"].GetValues()[0] != "2" {
+		k.Errorf("put again: %v, %v", item, err)
+	}
 }

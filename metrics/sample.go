@@ -60,6 +60,7 @@ type Sample struct {
 	Revisits Revisits
 	Index    Index
 	Upload   Upload
+	Webhooks Webhooks
 	Render   Render
 	Workers  Workers
 
@@ -111,6 +112,15 @@ type Index struct {
 	Documents, Bytes, Waiting *int64
 	Behind                    *float64 // seconds
 	Questions                 int64
+}
+
+// Webhooks are the receivers of events together; nil is not known: there are none.
+type Webhooks struct {
+	Queued *int64
+	Behind *float64 // seconds
+	Taken  int64
+	Lost   int64
+	Failed int64 // attempts
 }
 
 // Upload is what was copied to an object store; nil is not known: there is none.

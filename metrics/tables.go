@@ -64,7 +64,7 @@ func known[N int64 | float64](field func(*Sample) *N) func(*Sample) (float64, bo
 
 // singles are all metrics without labels.
 func singles() []single {
-	return slices.Concat(engineSingles(), revisitSingles(), indexSingles(), uploadSingles(), renderSingles(), workerSingles(), nodeSingles())
+	return slices.Concat(engineSingles(), revisitSingles(), indexSingles(), uploadSingles(), webhookSingles(), renderSingles(), workerSingles(), nodeSingles())
 }
 
 // engineSingles are the figures of fetching and of the frontier.
@@ -102,6 +102,17 @@ func revisitSingles() []single {
 		{"revisits_price_seconds", "What a visit must bring at this node, in seconds of freshness of a page of weight 1. With adaptive only.", gauge, known(func(s *Sample) *float64 { return s.Revisits.Price })},
 		{"revisits_capacity", "Visits of known pages a second that this node could make.", gauge, known(func(s *Sample) *float64 { return s.Revisits.Capacity })},
 		{"freshness_expected_ratio", "Share of the cluster's known pages, weighted by importance, whose copy is as the page is now, as the model believes. With adaptive only.", gauge, known(func(s *Sample) *float64 { return s.Revisits.Expected })},
+	}
+}
+
+// webhookSingles are the figures of the events that are sent.
+func webhookSingles() []single {
+	return []single{
+		{"webhook_queued_events", "Events that wait on this node's disk for receivers of --webhook; each counts once for every receiver. Missing without --webhook, as the next one.", gauge, known(func(s *Sample) *int64 { return s.Webhooks.Queued })},
+		{"webhook_behind_seconds", "Age of the event that is sent next, of the receiver that is most behind.", gauge, known(func(s *Sample) *float64 { return s.Webhooks.Behind })},
+		{"webhook_events_total", "Events that receivers have taken.", counter, count(func(s *Sample) int64 { return s.Webhooks.Taken })},
+		{"webhook_lost_total", "Events that a receiver will never get, because it was away for too long.", counter, count(func(s *Sample) int64 { return s.Webhooks.Lost })},
+		{"webhook_failed_total", "Attempts to send an event that failed.", counter, count(func(s *Sample) int64 { return s.Webhooks.Failed })},
 	}
 }
 

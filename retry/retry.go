@@ -1,12 +1,11 @@
 package retry
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/web/statuses"
 )
 
 const (
@@ -48,49 +47,22 @@ func Limited(status int) bool {
 // Statuses is a list of statuses that are tried again, as ParseStatuses reads it. The zero value
 // has none.
 type Statuses struct {
-	set [600/64 + 1]uint64
+	set statuses.Set
 }
 
 // Has reports whether a status is tried again.
-func (s Statuses) Has(status int) bool {
-	return status >= 0 && status < 600 && s.set[status/64]>>(status%64)&1 == 1 && !Limited(status)
-}
+func (s Statuses) Has(status int) bool { return s.set.Has(status) && !Limited(status) }
+
+// leastError is the least status of an error. Others are results: a page, or a redirect, that is
+// fetched again and again would never be followed.
+const leastError = 400
 
 // ParseStatuses reads a list such as 408,500-504. None, and the empty list, have no status.
 func ParseStatuses(text string) (s Statuses, err error) {
 	if t := strings.TrimSpace(text); t == "" || t == None {
 		return s, nil
 	}
-	for part := range strings.SplitSeq(text, ",") {
-		from, to, isRange := strings.Cut(part, "-")
-		if !isRange {
-			to = from
-		}
-		first, err := parseStatus(from)
-		if err != nil {
-			return Statuses{}, err
-		}
-		last, err := parseStatus(to)
-		if err != nil {
-			return Statuses{}, err
-		}
-		if last < first {
-			return Statuses{}, fmt.Errorf("%q ends before it begins: write %d-%d", strings.TrimSpace(part), last, first)
-		}
-		for n := first; n <= last; n++ {
-			s.set[n/64] |= 1 << (n % 64)
-		}
-	}
-	return s, nil
-}
-
-// parseStatus reads the status of an error. Others are results: a page, or a redirect, that is
-// fetched again and again would never be followed.
-func parseStatus(text string) (int, error) {
-	text = strings.TrimSpace(text)
-	n, err := strconv.Atoi(text)
-	if err != nil || len(text) != 3 || n < 400 || n > 599 {
-		return 0, fmt.Errorf("%q is not a status from 400 to 599: write a list such as %s, or none", text, crawl.DefaultRetryStatuses)
-	}
-	return n, nil
+	s.set, err = statuses.Parse(text, leastError,
+		"a list such as "+crawl.DefaultRetryStatuses+", or none")
+	return s, err
 }

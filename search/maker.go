@@ -23,7 +23,13 @@ type buffers struct{ plain, packed []byte }
 
 // Document is the document of a page in the stored form. Nil: it is too large.
 func (m *Maker) Document(p *pipeline.Indexed) []byte {
-	t := maintext.Extract(p.Body, p.ContentType, p.Language)
+	read := maintext.Extract
+	if p.Whole {
+		read = maintext.Whole
+	}
+	t := read(p.Body, p.ContentType, p.Language)
+	t.Shorten()
+	p.Cut = t.Truncated
 	o, u := p.Outcome, p.Visit.Item.URL
 	d := index.Document{
 		URL: u.String(), Host: u.Host(), Partition: uint32(p.Visit.Partition),
@@ -43,6 +49,7 @@ func (m *Maker) Document(p *pipeline.Indexed) []byte {
 	}
 	if len(packed) > texts.MaxBytes {
 		d.Text, d.Cut = cut(d.Text, lessText), d.Cut || len(d.Text) > lessText
+		p.Cut = d.Cut
 		b.plain = index.AppendDocument(b.plain[:0], &d)
 		packed = b.pack()
 	}

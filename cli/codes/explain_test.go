@@ -34,9 +34,9 @@ var constants = map[string]codes.Kind{
 	"Removal":   codes.Removed,
 	"EventInfo": codes.Weight, "EventWarn": codes.Weight, "EventError": codes.Weight,
 
-	"Sort": "", "Action": "", "Assets": "", "Cookies": "", "Blocked": "", "Preferences": "", "Recrawl": "", "Render": "", "Default": "",
+	"Sort": "", "Action": "", "Assets": "", "Cookies": "", "Blocked": "", "Documents": "", "Preferences": "", "Recrawl": "", "Render": "", "Default": "",
 	"StatusAPIVersion": "", "KeyCaller": "", "RobotsIgnored": "", "TopicPrefix": "", "TriedInItsPlace": "",
-	"RemovedByHand": "",
+	"RemovedByHand": "", "OwnCrawl": "", "OtherCrawls": "",
 }
 
 // codesOf lists the codes that the program may print, by kind. Most are constants of package

@@ -16,7 +16,7 @@ type symptom struct {
 
 // symptoms are the chapters in their order.
 var symptoms = []symptom{
-	{"Nothing is fetched", []string{"exit-1", "fetch-dns", "fetch-connect", "fetch-tls", "fetch-timeout", "fetch-protocol", "fetch-other", "fetch-rate_limited", "dns_down", "keeper_silent", "bot_key_differs"}},
+	{"Nothing is fetched", []string{"exit-1", "fetch-dns", "fetch-connect", "fetch-tls", "fetch-timeout", "fetch-protocol", "fetch-other", "fetch-proxy", "fetch-rate_limited", "dns_down", "keeper_silent", "bot_key_differs", "secret_missing", "proxy_failing", "source_address_missing"}},
 	{"An address is blocked", []string{"fetch-blocked_address", "addresses_refused"}},
 	{"A site keeps the crawler out", []string{"fetch-blocked", "hosts_block_us"}},
 	{"robots.txt forbids it", []string{"skip-robots", "skip-nofollow"}},
@@ -29,6 +29,7 @@ var symptoms = []symptom{
 	{"The cluster pauses", []string{"paused_minority", "partitions_unserved", "taking_over", "node_failed"}},
 	{"Partitions are offline or have too few copies", []string{"offline", "under_replicated", "partitions_stuck", "partitions_lost", "copies_not_deleted"}},
 	{"The disk is full or slow", []string{"exit-6", "low_disk", "disk_full", "disk_stalled", "upload_fails", "index_fails"}},
+	{"Events do not arrive", []string{"webhook_fails", "webhook_full"}},
 }
 
 // symptomOf is the title of the chapter that has an entry, or "".

@@ -27,9 +27,9 @@ func (*Verb) Help() string {
 
 Give it the flags that the node is started with. It looks at the settings, the
 ports, the open-file limit, the data directory and its disks, the name servers,
-the contact and the key; of each address of --join whether it answers over both
-ways of gossip, whether its calls do, whether the clocks agree, and whether it
-hears this node. It changes nothing, before the first start and beside a running
+the contact, the indexes of --dedupe-against, the key and the secrets; of each
+address of --join whether it answers over both ways of gossip, whether its calls
+do, whether the clocks agree, and whether it hears this node. It changes nothing, before the first start and beside a running
 node. The exit code is 0 when nothing fails; 4 when only the cluster does; else 1.`
 }
 
@@ -90,6 +90,8 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	d.checkOtherVolumes(preflight.OtherVolumes(dir), preflight.FreeBytes)
 	d.checkNames(ctx, cfg.DNS)
 	d.checkContact(&cfg)
+	d.checkDedupe(&cfg)
+	d.checkSecrets(&cfg)
 	d.checkKey(&cfg)
 	if !d.failed("cluster key") {
 		d.checkPeers(ctx, &cfg, data.HTTP, v.Addr)

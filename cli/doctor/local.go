@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,6 +20,8 @@ import (
 	"crawlnode/node/network"
 	"crawlnode/node/preflight"
 	"crawlnode/security/keyfile"
+	"crawlnode/security/secrets"
+	"crawlnode/web/cdx"
 )
 
 // checkPorts looks whether the three addresses are free, or whose they are.
@@ -276,4 +280,86 @@ func (d *Diagnosis) checkKey(cfg *config.Config) {
 		return
 	}
 	d.add("security", what, LevelOK, cfg.ClusterKeyFile+", for its owner alone", "")
+}
+
+// checkDedupe looks whether the indexes of --dedupe-against can be read, up to a first capture.
+func (d *Diagnosis) checkDedupe(cfg *config.Config) {
+	for _, path := range cfg.DedupeAgainst {
+		what := "index " + path
+		switch first, err := firstCapture(path); {
+		case err != nil:
+			d.add("disk", what, LevelFail, err.Error(),
+				"give --dedupe-against an index such as one of crawlnode export cdxj")
+		case first == nil:
+			d.add("disk", what, LevelWarn, "it has no capture", "look whether it is the right file")
+		default:
+			d.add("disk", what, LevelOK,
+				"readable; its first capture is of "+plaintext.Cut(first.URL), "")
+		}
+	}
+}
+
+// firstCapture reads an index up to its first capture; nil: it has none.
+func firstCapture(path string) (*cdx.Record, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	r, err := cdx.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	first, err := r.Next()
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	return &first, err
+}
+
+// checkSecrets looks at the file of --secrets, and at the cookie files that the rules for sites name.
+func (d *Diagnosis) checkSecrets(cfg *config.Config) {
+	const what = "secrets"
+	if cfg.Secrets == "" && cfg.Sites.Text == "" && len(cfg.Webhooks) == 0 {
+		return
+	}
+	set, err := secrets.Load(cfg.Secrets)
+	if cfg.Secrets != "" && err != nil {
+		d.add("security", what, LevelFail, err.Error(), "mend the file of --secrets")
+		return
+	}
+	if len(cfg.Webhooks) > 0 {
+		if cfg.Secrets == "" {
+			d.add("security", what, LevelWarn, "webhooks are sent without a signature: anybody could send such events to their receivers",
+				"name a file with --secrets that has a line webhook=VALUE")
+			return
+		}
+		if v, _ := set.Lookup("webhook"); v.Reveal() == "" {
+			d.add("security", what, LevelFail, "there is no secret named webhook in "+cfg.Secrets+", and --webhook needs it: the node does not start",
+				"add a line webhook=VALUE")
+			return
+		}
+	}
+	var missing []string
+	file, problems := config.ParseSites(cfg.Sites.Text, nil)
+	if len(problems) > 0 { // told with the settings
+		return
+	}
+	for _, name := range file.Secrets() {
+		if cfg.Secrets == "" {
+			missing = append(missing, name)
+		} else if _, ok := set.Lookup(name); !ok {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		d.add("security", what, LevelWarn, "rules for sites name secrets that this node lacks: "+
+			strings.Join(missing, ", "), "add a line NAME=VALUE for each to the file of --secrets")
+		return
+	}
+	found := "the rules for sites name none"
+	if cfg.Secrets != "" {
+		found = fmt.Sprintf("%d in %s, for its owner alone", len(set.Names()), cfg.Secrets)
+	}
+	d.add("security", what, LevelOK, found, "")
 }

@@ -117,19 +117,12 @@ func readWARC(path string, fn func(string, model.Page) error) (err error) {
 		if _, err := urlnorm.Parse(url); err != nil || !p.Delivered() {
 			return nil //nolint:nilerr // dns: and the like
 		}
-		switch {
-		case p.IsHTML():
+		if p.IsPage() {
 			document, err := p.Document(htmlparse.Options{})
 			if err != nil {
 				return nil //nolint:nilerr // a page that no browser could show
 			}
 			return fn(url, model.Page{URL: url, Title: document.Title, Text: document.Text})
-		case p.MediaType() == "text/plain":
-			text, err := p.Text()
-			if err != nil {
-				return nil //nolint:nilerr // as above
-			}
-			return fn(url, model.Page{URL: url, Text: []byte(text)})
 		}
 		return nil
 	}

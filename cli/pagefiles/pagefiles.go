@@ -32,6 +32,9 @@ type Output struct {
 // called before Write.
 func (o *Output) Limit(bytes int64) { o.folder.MaxBody = bytes }
 
+// Form has pages written in another form.
+func (o *Output) Form(f *mirror.Form) { o.folder.Form = f }
+
 // Skip leaves out URLs; nil: none. It is called before Write.
 func (o *Output) Skip(skip func(url, said string) bool) { o.folder.Skip = skip }
 

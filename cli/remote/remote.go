@@ -11,6 +11,7 @@ import (
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
 	"crawlnode/config"
+	"crawlnode/crawl"
 	"crawlnode/node"
 	"crawlnode/security/keyfile"
 )
@@ -114,10 +115,14 @@ func (f *Flags) Ask(ctx context.Context, env *command.Env, ask func(context.Cont
 func AnswerCode(err error) int {
 	var failed *client.Error
 	if !errors.As(err, &failed) {
+		wrong := (*crawl.FieldErrors)(nil) // found without the node
+		if errors.As(err, &wrong) || errors.Is(err, crawl.ErrNoURL) {
+			return command.ExitUsage
+		}
 		return command.ExitError
 	}
 	switch failed.Code {
-	case http.StatusNotFound, http.StatusBadRequest:
+	case http.StatusNotFound, http.StatusBadRequest, http.StatusRequestEntityTooLarge:
 		return command.ExitUsage
 	case http.StatusForbidden, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable:
 		return command.ExitCluster

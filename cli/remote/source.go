@@ -11,6 +11,7 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
 	"crawlnode/local/datadir"
+	"crawlnode/output/readback"
 	"crawlnode/status/ended"
 )
 
@@ -27,9 +28,13 @@ type Answers interface {
 	Status(ctx context.Context, nodeOnly bool) (*crawl.Status, error)
 	Nodes(ctx context.Context) ([]crawl.NodeStatus, error)
 	ExplainURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error)
+	// DescribeURL is ExplainURL with what the newest capture says of itself.
+	DescribeURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error)
 	DescribeHost(ctx context.Context, host string) (*crawl.HostReport, error)
 	ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error)
 	CrawlConfig(ctx context.Context) (crawl.CrawlReport, error)
+	Sites(ctx context.Context) (string, error)
+	TestSites(ctx context.Context, url string, text *string) (crawl.SiteReport, error)
 }
 
 // Opened is where answers come from: Client or Node is not nil.
@@ -37,6 +42,29 @@ type Opened struct {
 	Answers
 	Client *client.Client // to a running node
 	Node   *ended.Node    // data directories
+}
+
+// folders answers from data directories.
+type folders struct {
+	*ended.Node
+	dirs []string
+}
+
+// DescribeURL implements Answers. A capture that cannot be read is no reason to say nothing.
+func (f folders) DescribeURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error) {
+	r, err := f.ExplainURL(ctx, url, depth)
+	if err != nil || r.URL == nil || r.Record == nil || r.Record.Archive == nil {
+		return r, err
+	}
+	archives, err := readback.Open(f.dirs...)
+	if err != nil {
+		return r, nil //nolint:nilerr // as above
+	}
+	defer func() { _ = archives.Close() }() // it is in the system's folder of temporary files
+	if page, err := readback.Load(ctx, archives, *r.URL, readback.MaxContent); err == nil {
+		r.Metadata = page.Describe()
+	}
+	return r, nil
 }
 
 // Close ends the asking.
@@ -53,7 +81,10 @@ func (o *Opened) ExitCode(err error) int {
 	switch {
 	case o.Client != nil:
 		return AnswerCode(err)
-	case errors.Is(err, crawl.ErrUnknownHost), errors.Is(err, crawl.ErrBadQuery):
+	case errors.Is(err, crawl.ErrUnknownHost), errors.Is(err, crawl.ErrBadQuery), errors.Is(err, crawl.ErrNoURL):
+		return command.ExitUsage
+	}
+	if wrong := (*crawl.FieldErrors)(nil); errors.As(err, &wrong) {
 		return command.ExitUsage
 	}
 	return command.ExitStorage
@@ -61,33 +92,46 @@ func (o *Opened) ExitCode(err error) int {
 
 // Open opens what the flags name, or returns the exit code after saying what is wrong with it.
 func (s *Source) Open(env *command.Env) (*Opened, int) {
+	o, code, err := s.Reach(env)
+	if err != nil {
+		return nil, env.Fail(code, "%v", err)
+	}
+	if o.Client != nil && len(s.DataDir) > 0 {
+		env.Fail(0, "a node runs on %s: it is asked, at %s", strings.Join(s.DataDir, ", "),
+			o.Client.Address())
+	}
+	return o, command.ExitOK
+}
+
+// Reach is Open for those who say themselves what is wrong: code is the exit code of the error.
+func (s *Source) Reach(env *command.Env) (o *Opened, code int, err error) {
 	if len(s.DataDir) == 0 {
 		if s.Copies {
-			return nil, env.Fail(command.ExitUsage,
-				"--copies is about data directories: give --data-dir with it")
+			return nil, command.ExitUsage,
+				errors.New("--copies is about data directories: give --data-dir with it")
 		}
 		c, err := s.Dial(env)
 		if err != nil {
-			return nil, env.Fail(ExitCode(err), "%v", err)
+			return nil, ExitCode(err), err
 		}
-		return &Opened{Answers: c, Client: c}, command.ExitOK
+		return &Opened{Answers: c, Client: c}, command.ExitOK, nil
 	}
 	n, err := ended.Open(s.Copies, strings.TrimSpace(env.Version), s.DataDir...)
 	if err == nil {
-		return &Opened{Answers: n, Node: n}, command.ExitOK
+		return &Opened{Answers: folders{n, s.DataDir}, Node: n}, command.ExitOK, nil
 	}
-	if addr, ok, err := Running(err, s.DataDir); ok {
-		if err != nil {
-			return nil, env.Fail(command.ExitUsage, "--data-dir: %v", err)
-		}
-		c, err := s.DialTo(env, addr)
-		if err != nil {
-			return nil, env.Fail(ExitCode(err), "%v", err)
-		}
-		env.Fail(0, "a node runs on %s: it is asked, at %s", strings.Join(s.DataDir, ", "), addr)
-		return &Opened{Answers: c, Client: c}, command.ExitOK
+	addr, ok, unknown := Running(err, s.DataDir)
+	switch {
+	case !ok:
+		return nil, FolderCode(err), fmt.Errorf("--data-dir: %w", err)
+	case unknown != nil:
+		return nil, command.ExitUsage, fmt.Errorf("--data-dir: %w", unknown)
 	}
-	return nil, env.Fail(FolderCode(err), "--data-dir: %v", err)
+	c, err := s.DialTo(env, addr)
+	if err != nil {
+		return nil, ExitCode(err), err
+	}
+	return &Opened{Answers: c, Client: c}, command.ExitOK, nil
 }
 
 // Answer opens the source, lets ask use it until a signal comes, and turns an error into an exit

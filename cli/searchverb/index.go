@@ -169,7 +169,7 @@ func passing(status int) bool {
 // documentOf reads a page. What is no page, of which nothing can be read, or what asks to be left
 // out, has no document.
 func (b *builder) documentOf(p *readback.Page, u urlnorm.URL) (d index.Document, ok bool) {
-	if !p.Delivered() || !p.IsHTML() {
+	if !p.Delivered() || !p.IsPage() {
 		return d, false
 	}
 	document, err := p.Document(htmlparse.Options{})
@@ -183,13 +183,14 @@ func (b *builder) documentOf(p *readback.Page, u urlnorm.URL) (d index.Document,
 	if err != nil {
 		return d, false
 	}
+	t.Shorten()
 	return index.Document{URL: u.String(), Host: u.Host(), Title: t.Title, Headings: strings.Join(t.Headings, "\n"), Text: t.Text, Description: t.Description,
 		Language: t.Language, Cut: t.Truncated, Fingerprint: p.Fingerprint(document),
 		Offset: p.Record.Offset}, true
 }
 
-// offline asks the index in a data directory that no process uses.
-func offline(ctx context.Context, dir string, q crawl.SearchQuery) (*crawl.SearchReport, error) {
+// Offline asks the index in a data directory that no process uses.
+func Offline(ctx context.Context, dir string, q crawl.SearchQuery) (*crawl.SearchReport, error) {
 	release, err := datadir.Hold(dir)
 	if err != nil {
 		return nil, err

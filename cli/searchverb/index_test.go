@@ -122,7 +122,7 @@ func TestIndexAsTheCrawl(t *testing.T) {
 					if code := v.Run(t.Context(), &command.Env{Stdout: &out, Stderr: &errs}); code != command.ExitOK || errs.Len() > 0 {
 						t.Fatalf("%d, %s, %s", code, out.String(), errs.String())
 					}
-					report, err := offline(t.Context(), dir, crawl.SearchQuery{Query: "badger", Page: 1, Size: 10})
+					report, err := Offline(t.Context(), dir, crawl.SearchQuery{Query: "badger", Page: 1, Size: 10})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -50,7 +50,7 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 		return env.Fail(command.ExitUsage, "--page: %d must be 1 or more", v.Page)
 	}
 	if v.DataDir != "" {
-		report, err := offline(ctx, v.DataDir, q)
+		report, err := Offline(ctx, v.DataDir, q)
 		if addr, ok, unknown := remote.Running(err, []string{v.DataDir}); ok {
 			if unknown != nil || v.Addr != "" {
 				return env.Fail(command.ExitUsage, "--data-dir: %v", cmp.Or(unknown, err))

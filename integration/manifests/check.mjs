@@ -5,7 +5,7 @@
 // field that it knows, so a field that it has not looked at is unknown.
 import { readFileSync } from "node:fs";
 
-const schemas = { v1: "CoreV1", "apps/v1": "AppsV1", "policy/v1": "PolicyV1" };
+const schemas = { v1: "CoreV1", "apps/v1": "AppsV1", "policy/v1": "PolicyV1", "networking.k8s.io/v1": "NetworkingV1" };
 
 // watched wraps a value so that the fields that are read of it are noted.
 function watched(value, path, all) {

@@ -18,7 +18,7 @@ import (
 
 // deciders are the packages whose tests judge a mutant, the quick ones first. Each mutant's own
 // package is one of them.
-var deciders = []string{"ring", "scheduler", "scheduler/core", "handoff/machine", "handoff", "handoff/replication", "handoff/copies", "handoff/hints", "handoff/acks", "peer", "membership/consensus", "membership/prober", "membership", "focus", "web/botauth", "web/preferences", "web/wall", "pipeline", "frontier/layout", "frontier/recovery", "frontier/cash", "frontier/commit", "frontier", "links/contents", "importance", "links", "finish", "status", "recrawl/policy", "recrawl/visits", "recrawl", "settings/spread", "scheduler/addresses", "scheduler/turns", "scheduler", "node"}
+var deciders = []string{"ring", "scheduler", "scheduler/core", "handoff/machine", "handoff", "handoff/replication", "handoff/copies", "handoff/hints", "handoff/acks", "peer", "membership/consensus", "membership/prober", "membership", "focus", "config", "security/secrets", "output/webhooks", "api/siterules", "web/botauth", "web/cookies", "web/preferences", "web/wall", "pipeline", "frontier/layout", "frontier/recovery", "frontier/cash", "frontier/commit", "frontier", "links/contents", "importance", "links", "finish", "status", "recrawl/policy", "recrawl/visits", "recrawl", "settings/spread", "scheduler/addresses", "scheduler/turns", "scheduler", "node"}
 
 const (
 	testLimit = 5 * time.Minute // of one package's tests, and of a build
