@@ -55,9 +55,7 @@ func TestTwoCrawls(t *testing.T) {
 		g.put(ctx, g.pages...)
 		g.counts(ctx, 0)
 	}
-	for h := range hosts {
-		c.nodes[0].seed(site.page(h, 0))
-	}
+	c.nodes[0].seed(site.seeds(hosts)...)
 	var crawling sync.WaitGroup
 	for _, g := range guests {
 		crawling.Go(func() { g.run(ctx) })

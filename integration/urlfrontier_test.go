@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,9 +36,7 @@ func TestURLFrontier(t *testing.T) {
 		c.add("--frontier-addr", at[len(at)-1]).ready()
 	}
 	c.converged(time.Minute)
-	for h := range hosts {
-		c.nodes[0].seed(site.page(h, 0)) // a seed opens its host
-	}
+	c.nodes[0].seed(site.seeds(hosts)...) // a seed opens its host
 	ctx, cancel := context.WithCancel(context.Background())
 	var clients sync.WaitGroup
 	defer clients.Wait()
@@ -159,12 +156,12 @@ type tree struct {
 func serveTree(t *testing.T, hosts, pages int) *tree {
 	t.Helper()
 	s := &tree{ends: map[string]time.Time{}, open: map[string]bool{}, count: map[string]int{}, least: time.Hour}
+	s.port = fmt.Sprint(freePort(t)) // at all the addresses
 	for h := range hosts {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.%d:%s", h+1, cmp.Or(s.port, "0")))
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.%d:%s", h+1, s.port))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, s.port, _ = net.SplitHostPort(l.Addr().String())
 		srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			host, _, _ := net.SplitHostPort(r.Host)
 			defer s.request(host, r.URL.Path)()
@@ -189,6 +186,15 @@ func serveTree(t *testing.T, hosts, pages int) *tree {
 
 func (s *tree) page(host, p int) string {
 	return fmt.Sprintf("http://127.0.0.%d:%s/%d", host+1, s.port, p)
+}
+
+// seeds are the first pages of so many hosts. They are seeds at once or none: a page that is fetched
+// meanwhile links to the first page of the next host.
+func (s *tree) seeds(hosts int) (urls []string) {
+	for h := range hosts {
+		urls = append(urls, s.page(h, 0))
+	}
+	return urls
 }
 
 // request notes the beginning of a request; what it returns notes the end.

@@ -355,9 +355,7 @@ func TestURLFrontierBesideCrawl(t *testing.T) {
 			k.put(found(&wire.URLInfo{Url: site.page(h, p) + "?guest", CrawlID: "a"}, ""), "OK")
 		}
 	}
-	for h := range hosts {
-		c.nodes[0].seed(site.page(h, 0))
-	}
+	c.nodes[0].seed(site.seeds(hosts)...)
 	done := map[string]bool{}
 	for len(done) < hosts*pages {
 		info := k.get(&wire.GetParams{Item: of("a"), MaxQueues: 1})
