@@ -254,9 +254,7 @@ func TestTruncatedFiles(t *testing.T) {
 // TestMutations reads a file with random mistakes: the engine lives.
 func TestMutations(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := rand.New(rand.NewPCG(1, 0)) // FuzzRead has others
 	whole := text("Good", "Better").bytes()
 	for range 60 {
 		body := bytes.Clone(whole)

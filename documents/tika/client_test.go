@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"crawlnode/local/closedport"
 )
 
 // server is a Tika server as its documentation describes it, whose reading of a file is given.
@@ -177,13 +178,8 @@ func TestAway(t *testing.T) {
 			t.Errorf("%s: afterwards %v", name, err)
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := "http://user:secret@" + l.Addr().String()
-	l.Close()
-	_, _, err = client(t, closed, Options{}).Read(t.Context(), []byte("x"), "", "", Limits{})
+	closed := "http://user:secret@" + closedport.Reserve(t).Addr
+	_, _, err := client(t, closed, Options{}).Read(t.Context(), []byte("x"), "", "", Limits{})
 	if !errors.Is(err, ErrAway) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("not there: %v", err)
 	}

@@ -54,6 +54,7 @@ type Options struct {
 	Log  *slog.Logger
 
 	limits   spool.Limits           // zero: limits
+	finish   time.Duration          // zero: finishTime
 	pauses   func() backoff.BackOff // nil: newPauses
 	openFile files.Opener           // nil: files.OpenFile
 }
@@ -78,6 +79,9 @@ func Open(o Options) (*Set, error) {
 	}
 	if o.limits == (spool.Limits{}) {
 		o.limits = limits
+	}
+	if o.finish == 0 {
+		o.finish = finishTime
 	}
 	if o.pauses == nil {
 		o.pauses = newPauses
@@ -212,7 +216,7 @@ func (s *Set) Finish() error {
 	if s == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), finishTime)
+	ctx, cancel := context.WithTimeout(context.Background(), s.o.finish)
 	defer cancel()
 	stopped := make(chan struct{})
 	go func() {

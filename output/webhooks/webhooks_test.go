@@ -189,6 +189,7 @@ func (l *lines) String() string {
 func options(dir string, from *source, log io.Writer, urls ...string) Options {
 	return Options{URLs: urls, Dir: dir, Events: from, Node: "n1", UserAgent: "crawlnode/test", Log: slog.New(slog.NewTextHandler(log, nil)),
 		Secret: func() (string, bool) { return "opensesame", true },
+		finish: 2 * patience, // a slow disk syncs each event for long
 		pauses: func() backoff.BackOff { return backoff.NewConstantBackOff(time.Millisecond) }}
 }
 
@@ -375,9 +376,16 @@ func TestLongAnswer(t *testing.T) {
 	_, _ = run(t, options(t.TempDir(), from, io.Discard, h.URL))
 	from.add(5)
 	h.until(t, "5 requests", func() bool { return h.tries >= 5 })
+	deadline := time.Now().Add(patience) // a request is counted before it is noted
 	for _, e := range from.events {
-		if _, ok := sent.Load(e.UID); !ok {
-			t.Errorf("%s was not sent", e.UID)
+		for {
+			if _, ok := sent.Load(e.UID); ok {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%s was not sent", e.UID)
+			}
+			time.Sleep(time.Millisecond)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"crawlnode/local/closedport"
 	"crawlnode/web/botauth"
 	"crawlnode/web/proxy"
 )
@@ -101,17 +102,6 @@ func silentServer(t testing.TB) *rawServer {
 		t,
 		func(_ *rawServer, _ net.Conn, r *bufio.Reader) { io.Copy(io.Discard, r) },
 	)
-}
-
-// closedPort is an address at which nobody listens.
-func closedPort(t testing.TB) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 // TestAbsoluteForm: plain HTTP goes to the proxy with the whole URL and the credentials, which the
@@ -332,7 +322,7 @@ func TestSOCKS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newFakeSOCKS(t, c.method, c.verdict, c.reply)
-			f := newFetcher(t, brief)
+			f := newFetcher(t, Options{})
 			r := ask(t, "http", plain.Listener.Addr().String(), "/")
 			text := "socks5://" + s.addr
 			if c.secret != "" {
@@ -404,7 +394,7 @@ func TestProxyFailures(t *testing.T) {
 				t.Parallel()
 				p := newFakeProxy(t, always(answer))
 				f := newFetcher(t, Options{})
-				r := ask(t, scheme, closedPort(t), "/")
+				r := ask(t, scheme, closedport.Reserve(t).Addr, "/")
 				r.Proxies = by(t, "http://"+p.addr)
 				_, err := f.Do(t.Context(), r)
 				e := wantCategory(t, err, c.category)
@@ -455,7 +445,7 @@ func TestProxyIsAway(t *testing.T) {
 		http.ReadRequest(r)
 		io.WriteString(c, "\x04\xff")
 	})
-	for name, addr := range map[string]string{"closed": closedPort(t), "stalls": silentServer(t).addr, "ends": ends.addr, "other": other.addr} {
+	for name, addr := range map[string]string{"closed": closedport.Reserve(t).Addr, "stalls": silentServer(t).addr, "ends": ends.addr, "other": other.addr} {
 		for _, kind := range []string{"http", "https", "socks5"} {
 			for _, scheme := range []string{"http", "https"} {
 				t.Run(name+" "+kind+" "+scheme, func(t *testing.T) {
@@ -507,7 +497,8 @@ func TestServerStallsBehindProxy(t *testing.T) {
 	}{
 		{stalls.addr, "http", Timeout}, {stalls.addr, "https", Connect}, {ends.addr, "http", Protocol}, {ends.addr, "https", Connect},
 	} {
-		f := newFetcher(t, brief)
+		// A proxy that is asked whether it answers has five seconds.
+		f := newFetcher(t, Options{ConnectTimeout: 10 * time.Second, HeadTimeout: 3 * time.Second})
 		r := ask(t, c.scheme, "127.0.0.1:8099", "/")
 		r.Proxies = by(t, "http://"+c.addr)
 		_, err := f.Do(t.Context(), r)
@@ -532,8 +523,8 @@ func TestSeveralProxies(t *testing.T) {
 	r.Proxies = by(
 		t,
 		"http://"+one.addr,
-		"http://"+closedPort(t),
-		"socks5://"+closedPort(t),
+		"http://"+closedport.Reserve(t).Addr,
+		"socks5://"+closedport.Reserve(t).Addr,
 		"http://"+two.addr,
 	)
 	got := ""

@@ -74,8 +74,24 @@ func (w *world) endAll() {
 	}
 }
 
-// Look opens visits.
+// Look opens visits, and ends those that fail. It does so before it returns: a call of Next waits for
+// leases.Linger only for what comes after its first URL.
 func (w *world) Look() {
+	type begun struct {
+		visit crawl.Visit
+		kind  crawl.Kind
+		fails bool
+	}
+	var all []begun
+	defer func() {
+		for _, b := range all {
+			if b.fails || !w.desk.Take(b.visit) {
+				w.Release(b.visit, crawl.Response{Kind: b.kind})
+				w.desk.Ended(&b.visit, &crawl.Outcome{Kind: b.kind})
+				w.Completed(b.visit)
+			}
+		}
+	}()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.slow {
@@ -92,13 +108,7 @@ func (w *world) Look() {
 		w.contexts[id], w.ctxs[id] = context.WithCancelCause(context.Background())
 		w.open[id] = e.Host
 		kind, fails := w.outcome[e.Host]
-		go func() {
-			if fails || !w.desk.Take(v) {
-				w.Release(v, crawl.Response{Kind: kind})
-				w.desk.Ended(&v, &crawl.Outcome{Kind: kind})
-				w.Completed(v)
-			}
-		}()
+		all = append(all, begun{v, kind, fails})
 	}
 }
 

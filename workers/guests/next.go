@@ -26,6 +26,10 @@ type Given struct {
 	Metadata crawl.Metadata
 }
 
+// relook is how long a call that waits does not look again: guests become due by their dates, and
+// when a lease is over, without any news.
+const relook = 500 * time.Millisecond
+
 // Next waits until there are guests, but for no longer than the patience, and adds them to the
 // lease. None: there is nothing now.
 func (d *Desk) Next(ctx context.Context, q Query) (given []Given, left time.Duration, err error) {
@@ -44,6 +48,8 @@ func (d *Desk) Next(ctx context.Context, q Query) (given []Given, left time.Dura
 	most := min(q.Most, room)
 	patience := time.NewTimer(q.Patience)
 	defer patience.Stop()
+	again := time.NewTicker(relook)
+	defer again.Stop()
 	for first := true; ; first = false {
 		d.mu.Lock()
 		news := d.news
@@ -71,6 +77,8 @@ func (d *Desk) Next(ctx context.Context, q Query) (given []Given, left time.Dura
 		case <-c.event:
 			continue
 		case <-news:
+			continue
+		case <-again.C:
 			continue
 		case <-linger:
 		case <-patience.C:
