@@ -235,7 +235,7 @@ func runs(group int) bool {
 		}
 		// Behind the name, which may have blanks and brackets: state, parent, group (proc(5)).
 		fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
-		if fields[2] == strconv.Itoa(group) && !strings.Contains("TtZXx", fields[0]) {
+		if len(fields) > 2 && fields[2] == strconv.Itoa(group) && !strings.Contains("TtZXx", fields[0]) {
 			return true
 		}
 	}

@@ -158,6 +158,8 @@ func TestMCP(t *testing.T) {
 	t.Run("npm", func(t *testing.T) { mcpByNPM(t, n, site, read) })
 	t.Run("roles", func(t *testing.T) { mcpRoles(t, c, site, read, operate) })
 	t.Run("node ends", func(t *testing.T) { mcpNodeEnds(t, n, read) })
+	c.converged(mcpWait) // the totals lack what no node serves yet
+	c.finished(mcpWait)
 	t.Run("hostile", func(t *testing.T) { mcpHostile(t, c, site, read) })
 	c.stop()
 	t.Run("directories", func(t *testing.T) { mcpDirectories(t, c, site, read) })

@@ -128,7 +128,7 @@ func TestPythonCallsUnderKills(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	const delay = 40 * time.Millisecond // calls.py raises it to 60 ms
-	web, srv := serveSimweb(t, simweb.Config{Seed: 33, Hosts: 12, PagesPerHost: 20, Delay: delay})
+	web, srv := serveSimweb(t, simweb.Config{Seed: 33, Hosts: 12, PagesPerHost: 40, Delay: delay})
 	c := simCluster(t, srv, delay, "--partitions", "512", "--index", "on").keyed()
 	c.addReady(3)
 	c.converged(time.Minute)
@@ -225,7 +225,7 @@ func TestPythonExamples(t *testing.T) {
 func TestPythonWorkersUnderKills(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	const delay, lease = 100 * time.Millisecond, 30 * time.Second
+	const delay, lease = 100 * time.Millisecond, 2 * time.Minute // far longer than a take-over
 	web, srv := serveSimweb(t, simweb.Config{Seed: 35, Hosts: 30, PagesPerHost: 20, Delay: delay, Changes: simweb.Changes{Mean: 24 * time.Hour}})
 	c := simCluster(t, srv, delay, "--partitions", "512", "--fetch", "off", "--lease", lease.String(), "--store", "none")
 	c.addReady(3)

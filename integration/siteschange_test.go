@@ -201,9 +201,9 @@ func TestSitesChangeEverywhere(t *testing.T) {
 func (c *cluster) obeys(w *ruleWeb, v *ruleVersion, late *holdups, zone string) {
 	c.t.Helper()
 	until(c.t, time.Minute, func() string {
-		by := map[string]bool{}
+		by, after := map[string]bool{}, late.obeyed(v)
 		for _, q := range w.requests() {
-			if q.start > late.obeyed(v) && q.header.Get("X-Rule") == fmt.Sprint(v.number) {
+			if q.start > after && q.header.Get("X-Rule") == fmt.Sprint(v.number) {
 				by[q.host] = true
 			}
 		}

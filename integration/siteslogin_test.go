@@ -74,7 +74,7 @@ func TestSitesLogin(t *testing.T) {
 		strings.Join([]string{name, "FALSE", "/", "FALSE", "0", "gate", "open"}, "\t")+"\n")
 	secrets := secretFile(t, filepath.Join(dir, "secrets"), "members=cookies.txt\n")
 	const rules = "- match: host:" + name +
-		"\n  cookies: host\n  cookies-file: secret:members\n  delay: 3s\n"
+		"\n  cookies: host\n  cookies-file: secret:members\n  delay: 10s\n"
 	file := secretFile(t, filepath.Join(dir, "rules.yaml"), rules)
 	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--dns", w.dns, "--delay", "100ms",
 		"--partitions", "512", "--secrets", secrets, "--sites", file)
@@ -92,6 +92,7 @@ func TestSitesLogin(t *testing.T) {
 		}
 		return ""
 	})
+	c.whole(time.Minute)
 	holder.signal(syscall.SIGKILL)
 	<-holder.done
 	before, _ := site.shown()
@@ -114,7 +115,7 @@ func TestSitesLogin(t *testing.T) {
 	for _, n := range c.nodes {
 		n.ready()
 	}
-	c.nodes[0].putSites(strings.Replace(rules, "3s", "50ms", 1))
+	c.nodes[0].putSites(strings.Replace(rules, "10s", "50ms", 1))
 	c.finished(2 * time.Minute)
 	c.stop()
 	pages, refused := site.shown()

@@ -16,7 +16,7 @@ import (
 func TestSitesProxy(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	const pages = 25
+	const pages = 100 // many more than are fetched before the test sees the fifteenth
 	w := newRuleWeb(t, "127.44.0.1", func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
 			http.NotFound(rw, r)

@@ -347,7 +347,11 @@ func (p *ruleProxy) socks(c net.Conn, in *bufio.Reader) {
 	_, _ = c.Write([]byte{5, method})
 	if method == 2 {
 		_, _ = in.ReadByte()
-		login := string(field()) + ":" + string(field())
+		user, password := field(), field()
+		if user == nil || password == nil {
+			return // the client has gone
+		}
+		login := string(user) + ":" + string(password)
 		p.note("", login)
 		if login != p.login {
 			_, _ = c.Write([]byte{1, 1})

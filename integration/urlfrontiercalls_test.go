@@ -184,7 +184,7 @@ func TestURLFrontierCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), slack(2*time.Minute))
 	defer cancel()
 	contexts := map[string]context.Context{}
 	for _, role := range []string{"read", "operate", "admin"} {

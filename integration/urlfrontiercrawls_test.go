@@ -33,7 +33,7 @@ type crawls struct {
 func frontiers(t *testing.T, nodes int, flags ...string) (*crawls, *cluster) {
 	t.Helper()
 	c := newCluster(t, append([]string{"--allow-net", "127.0.0.0/8"}, flags...)...)
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), slack(4*time.Minute))
 	t.Cleanup(cancel)
 	k := &crawls{T: t, ctx: ctx}
 	for range nodes {
@@ -329,7 +329,9 @@ func TestURLFrontierDates(t *testing.T) {
 	back, date := withoutOurs(got), time.Now().Add(3*time.Second)
 	back.Metadata = md("k", "2")
 	k.put(known(back, date), "OK")
-	if item, err := k.status("", url); err != nil || item.GetKnown().GetRefetchableFromDate() != uint64(date.Unix()) || item.GetCreationDate() == 0 {
+	item, err := k.status("", url)
+	early := time.Now().Before(date.Truncate(time.Second)) // else it is wanted again
+	if early && (err != nil || item.GetKnown().GetRefetchableFromDate() != uint64(date.Unix()) || item.GetCreationDate() == 0) {
 		t.Errorf("after its result: %v, %v", item, err)
 	}
 	again := k.get(&wire.GetParams{DelayRequestable: 60})

@@ -328,13 +328,18 @@ func TestWebhookReceiver(t *testing.T) {
 	first.order("/api/v1/crawl/pause")
 	first.order("/api/v1/crawl/resume")
 	for _, code := range []string{crawl.EventJoined, crawl.EventPaused, crawl.EventResumed} {
-		select {
-		case line := <-lines:
-			if !strings.Contains(line, " info "+code+" '") {
-				t.Errorf("it prints %q, want %s", line, code)
+		for late, arrived := time.After(4*time.Minute), false; !arrived; {
+			select {
+			case line := <-lines:
+				if strings.Contains(line, " trouble") {
+					continue // of a machine that is busy or full
+				}
+				if arrived = true; !strings.Contains(line, " info "+code+" '") {
+					t.Errorf("it prints %q, want %s", line, code)
+				}
+			case <-late:
+				t.Fatalf("no %s arrives", code)
 			}
-		case <-time.After(4 * time.Minute):
-			t.Fatalf("no %s arrives", code)
 		}
 	}
 	c.stop()

@@ -128,8 +128,10 @@ const now = () => Math.floor(Date.now() / 1000);
 const count = async (crawlID, more = {}) => (await call("CountURLs", { crawlID, ...more })).value;
 
 // given asks until a crawl gives something of a host.
+let asked = 0; // when the URL that was given last was asked for: its time began later
 const given = (crawlID, key, delay = 30) =>
   until(`a URL of ${key} in ${crawlID}`, async () => {
+    asked = Date.now();
     const got = await read("GetURLs", { crawlID, key, max_queues: 5, max_urls_per_queue: 5, delay_requestable: delay });
     return got.length > 0 ? got : null;
   });
@@ -194,7 +196,6 @@ async function main() {
 
   // One URL of a host at a time, over all crawls; it is given again after delay_requestable.
   const first = (await given("shop", hosts[0], 3))[0];
-  const asked = Date.now();
   const of = { [a[0]]: about, [a[1]]: {}, [a[2]]: { big: ["x".repeat(3900)] } };
   check("GetURLs", [first.key, first.crawlID, own(first.metadata)], [hosts[0], "shop", of[first.url]]);
   const beside = await read("GetURLs", { crawlID: "news", delay_requestable: 30 });

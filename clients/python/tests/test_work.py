@@ -361,7 +361,7 @@ class FetchPage(Case):
             (Raw(b"HTTP/1.1 200 OK\r\n", stay=True), "timeout: "),
         ):
             with self.subTest(want), self.assertRaisesRegex(crawlnode.FetchError, want):
-                self.fetch(reply, timeout=0.5)
+                self.fetch(reply, timeout=0.5 if reply.stay else PATIENCE)
         one = task("http://a.test:1/")
         with self.assertRaisesRegex(crawlnode.FetchError, "connect: "):
             crawlnode.fetch_page(one)

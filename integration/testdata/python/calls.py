@@ -8,6 +8,7 @@ import http.client
 import os
 import sys
 import threading
+import time
 import urllib.parse
 from datetime import timedelta
 
@@ -28,6 +29,15 @@ def check(what, got, want):
         sys.exit("%s: %r, not %r" % (what, got, want))
 
 
+def becomes(what, ask, want):
+    """Asks until the answer is right: a node that is held up tells and learns late."""
+    end = time.monotonic() + 240
+    while (got := ask()) != want:
+        if time.monotonic() > end:
+            sys.exit("%s: %r, not %r" % (what, got, want))
+        time.sleep(0.2)
+
+
 # Events, from before the first seed to the end of the crawl, on whichever node.
 events = []
 stream = client.events()
@@ -42,7 +52,7 @@ def follow():
 
 follower = threading.Thread(target=follow)
 follower.start()
-check("members", client.status().cluster.members.alive, 3)
+becomes("members", lambda: client.status().cluster.members.alive, 3)
 check("members of a node's own status", len(client.status(scope="node").nodes), 1)
 
 # Roles and keys.
@@ -61,8 +71,14 @@ crawlnode.Client(given, token=os.environ["READ_TOKEN"]).status()
 # Settings hold on all nodes.
 old = client.settings()
 new = client.set(delay=timedelta(milliseconds=60), exclude=["*/none/*"], version=old.version)
-there = crawlnode.Client(other).settings()
-check("settings", (there.delay, there.exclude), ("60ms", ["*/none/*"]))
+
+
+def there():
+    settings = crawlnode.Client(other).settings()
+    return settings.delay, settings.exclude
+
+
+becomes("settings", there, ("60ms", ["*/none/*"]))
 try:
     client.set(delay="1s", version=old.version)
     sys.exit("an old version was accepted")
@@ -75,8 +91,9 @@ except crawlnode.BadRequest as e:
     check("wrong fields", sorted(f["field"] for f in e.errors), ["delays", "max_depth"])
 
 report = client.seeds([*seeds, seeds[0], "gopher://a/"])
-check("seeds", (report.accepted, report.duplicates, [b.line for b in report.invalid]),
-      (len(seeds), 1, [len(seeds) + 2]))
+# A page that is fetched meanwhile may link to a seed that is still on its way.
+check("seeds", (report.accepted + report.duplicates, report.accepted > 0, report.duplicates > 0,
+                [b.line for b in report.invalid]), (len(seeds) + 1, True, True, [len(seeds) + 2]))
 say("seeded")  # the test kills the node
 follower.join()
 
@@ -111,9 +128,13 @@ try:
     sys.exit("content of nothing")
 except crawlnode.NotFound:
     pass
-hits = client.search("page", size=5)
-check("results", (len(hits), hits.total >= 5), (5, True))
-second = client.search("page", size=5, page=2)
-check("pages of results differ", {h.link for h in hits} & {h.link for h in second}, set())
+
+
+def results():
+    first, second = (client.search("page", size=5, page=n) for n in (1, 2))
+    return len(first), first.total >= 5, {h.link for h in first} & {h.link for h in second}
+
+
+becomes("two pages of results", results, (5, True, set()))  # the index follows the crawl
 client.close()
 say("compared", compared)
