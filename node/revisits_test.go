@@ -80,13 +80,15 @@ func TestRevisitsAtAFixedInterval(t *testing.T) {
 		if f := statusOf(t, n.Node).Freshness; f.RevisitsTotal < int64(3*known) || f.UnchangedTotal == 0 || f.ChangedTotal == 0 || f.NotModifiedTotal == 0 {
 			return fmt.Sprintf("%+v", f)
 		}
+		for _, u := range seedsOf(web) { // a busy machine visits some pages less often than others
+			if n := len(web.Visits(u.URL)); n < 3 {
+				return fmt.Sprintf("%s: %d visits", u.URL, n)
+			}
+		}
 		return ""
 	})
 	for _, u := range seedsOf(web) {
 		visits := web.Visits(u.URL)
-		if len(visits) < 3 {
-			t.Errorf("%s: %d visits", u.URL, len(visits))
-		}
 		for i := range visits[:len(visits)-1] {
 			if gap := visits[i+1].At.Sub(visits[i].At); gap < interval-50*time.Millisecond {
 				t.Errorf("%s: visited %v after the visit before", u.URL, gap)
