@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -192,6 +193,26 @@ func (r *running) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedR
 	for end := time.Now().Add(patience); ; {
 		report, err := r.Node.AddSeeds(ctx, seeds)
 		if !errors.Is(err, links.ErrBusy) || time.Now().After(end) {
+			return report, err
+		}
+	}
+}
+
+// ExplainURL asks again while the holder does not answer in time, as its answer says.
+func (r *running) ExplainURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error) {
+	for end := time.Now().Add(patience); ; {
+		report, err := r.Node.ExplainURL(ctx, url, depth)
+		if err != nil || report.Unanswered == nil || time.Now().After(end) {
+			return report, err
+		}
+	}
+}
+
+// DescribeHost asks again while the holder does not answer in time, as its error says.
+func (r *running) DescribeHost(ctx context.Context, name string) (*crawl.HostReport, error) {
+	for end := time.Now().Add(patience); ; {
+		report, err := r.Node.DescribeHost(ctx, name)
+		if err == nil || !strings.Contains(err.Error(), "did not answer") || time.Now().After(end) {
 			return report, err
 		}
 	}
