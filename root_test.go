@@ -73,10 +73,9 @@ var table = []rule{
 		"web/wall",
 	},
 		"one node's store of URLs; it knows the pure rules by which pages come again and count"},
-	{"scheduler/core", []string{"crawl", "retry", "scheduler/shares", "scheduler/timers"},
+	{"scheduler/core", []string{"crawl", "retry", "scheduler/shares"},
 		"a pure core: it knows neither disk, network nor its callers"},
 	{"scheduler/shares", nil, "pure: it divides what is scarce"},
-	{"scheduler/timers", nil, "pure: which of many things is due next"},
 	{"scheduler/addresses", []string{"crawl"}, "a pure core: whose turn an address is"},
 	{"scheduler", []string{
 		"crawl", "dnscache", "frontier", "peer", "retry", "ring", "settings/sites", "ticks",

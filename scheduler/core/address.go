@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/scheduler/timers"
 )
 
 // address is one IP address whose requests are spaced, whatever the host. One host at a
@@ -13,10 +12,10 @@ import (
 // others wait in a line, so that a thousand names on one machine cost no more than a list.
 type address struct {
 	ip     netip.Addr
-	holder *host               // who has the turn
-	next   time.Time           // earliest start of the next request
-	line   line                // hosts that wait for the turn
-	timer  timers.Timer[owner] // set while no host has the turn and next is in the future
+	holder *host        // who has the turn
+	next   time.Time    // earliest start of the next request
+	line   line         // hosts that wait for the turn
+	timer  timer[owner] // set while no host has the turn and next is in the future
 }
 
 // spaceFrom begins the gap of an address now, if it was requested before its requests were

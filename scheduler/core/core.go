@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/scheduler/timers"
 )
 
 // ActionKind says what the caller must do.
@@ -89,7 +88,7 @@ type Core struct {
 	widened     time.Time               // when the configured gaps grew last; zero: they never did
 	narrowed    bool                    // one got smaller, or may have before this process: stored waits may be too long
 	ready       *bandQueue
-	timers      timers.Heap[owner]
+	timers      timers[owner]
 	actions     []Action
 	classes     [numClasses]int
 	bytes       int

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/scheduler/timers"
 )
 
 // owner is what a timer is part of: one of the two.
@@ -115,7 +114,7 @@ type host struct {
 
 	status Status
 	class  class
-	timer  timers.Timer[owner]
+	timer  timer[owner]
 	bytes  int
 
 	domain   *domain       // its registered domain

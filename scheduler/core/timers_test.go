@@ -1,6 +1,4 @@
-//race:none
-
-package timers
+package core
 
 import (
 	"math/rand/v2"
@@ -9,13 +7,13 @@ import (
 	"time"
 )
 
-// TestFiresInOrder sets, sets anew and stops timers at random, and compares with a list that is sorted.
-func TestFiresInOrder(t *testing.T) {
+// TestTimersFireInOrder sets, sets anew and stops timers at random, and compares with a list that is sorted.
+func TestTimersFireInOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	start := time.Unix(1_000_000, 0)
 	type entry struct{ owner, at, set int }
-	var h Heap[int]
-	all := make([]Timer[int], 50)
+	var h timers[int]
+	all := make([]timer[int], 50)
 	var want []entry
 	for i := range all {
 		all[i].Owner = i
