@@ -9,12 +9,6 @@ import (
 	"crawlnode/crawl"
 )
 
-// owner is what a timer is part of: one of the two.
-type owner struct {
-	host *host
-	addr *address
-}
-
 // Cursor is a position in a host's queue on disk, one sequence number per band. The zero
 // Cursor is the head. The scheduler only stores it.
 type Cursor = [crawl.Bands]uint64
@@ -114,7 +108,7 @@ type host struct {
 
 	status Status
 	class  class
-	timer  timer[owner]
+	timer  timer
 	bytes  int
 
 	domain   *domain       // its registered domain

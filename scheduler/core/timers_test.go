@@ -7,25 +7,23 @@ import (
 	"time"
 )
 
-// TestTimersFireInOrder sets, sets anew and stops timers at random, and compares with a list that is sorted.
+// TestTimersFireInOrder sets, sets anew and stops timers at random, and compares with a list that
+// is sorted.
 func TestTimersFireInOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	start := time.Unix(1_000_000, 0)
 	type entry struct{ owner, at, set int }
-	var h timers[int]
-	all := make([]timer[int], 50)
+	var h timers
+	all := make([]timer, 50)
 	var want []entry
-	for i := range all {
-		all[i].Owner = i
-	}
 	for step := range 20_000 {
 		owner := random.IntN(len(all))
 		want = slices.DeleteFunc(want, func(e entry) bool { return e.owner == owner })
 		if random.IntN(4) == 0 {
-			h.Stop(&all[owner])
+			h.stop(&all[owner])
 		} else {
 			at := random.IntN(20) // many are equal
-			h.Set(&all[owner], start.Add(time.Duration(at)))
+			h.set(&all[owner], start.Add(time.Duration(at)))
 			want = append(want, entry{owner, at, step})
 		}
 		slices.SortFunc(want, func(a, b entry) int {
@@ -38,18 +36,20 @@ func TestTimersFireInOrder(t *testing.T) {
 			continue
 		}
 		now := random.IntN(20)
-		got := h.Due(start.Add(time.Duration(now)))
+		got := h.due(start.Add(time.Duration(now)))
 		if len(want) == 0 || want[0].at > now {
 			if got != nil {
-				t.Fatalf("step %d: timer %d fired, none was due", step, got.Owner)
+				t.Fatalf("step %d: %+v fired, none was due", step, got)
 			}
 			continue
 		}
-		if got == nil || got.Owner != want[0].owner || got.IsSet() {
+		if got != &all[want[0].owner] || got.isSet() {
 			t.Fatalf("step %d: %+v fired, want %+v", step, got, want[0])
 		}
 		want = want[1:]
-		if next := h.Next(); len(want) == 0 != next.IsZero() || len(want) > 0 && !next.Equal(start.Add(time.Duration(want[0].at))) {
+		next := h.next()
+		if len(want) == 0 != next.IsZero() ||
+			len(want) > 0 && !next.Equal(start.Add(time.Duration(want[0].at))) {
 			t.Fatalf("step %d: next is %v, want %+v", step, next, want)
 		}
 	}
