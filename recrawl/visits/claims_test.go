@@ -1,6 +1,4 @@
-//race:none
-
-package claims
+package visits
 
 import (
 	"math"
@@ -9,7 +7,7 @@ import (
 )
 
 // after is the record of a site after so many visits; half of the pages have changed.
-func after(r Record, visits int, claims func(changed bool, rnd *rand.Rand) bool) Record {
+func after(r Claims, visits int, claims func(changed bool, rnd *rand.Rand) bool) Claims {
 	rnd := rand.New(rand.NewPCG(1, uint64(visits)))
 	for i := range visits {
 		changed := i%2 == 0
@@ -44,16 +42,17 @@ func TestWorthOfAClaim(t *testing.T) {
 		{"a site that draws lots", noise, 200, 0.1, 0.35},
 		{"a site that says the contrary", reversed, 60, 0, 0.05},
 	} {
-		r := after(Record{}, c.visits, c.site)
+		r := after(Claims{}, c.visits, c.site)
 		if got := r.Changed(0.2, true); got < c.from-1e-9 || got > c.to+1e-9 {
 			t.Errorf("%s: after a claim the probability of 0.2 is %.3f, want %.2f to %.2f (%+v)", c.name, got, c.from, c.to, r)
 		}
 	}
 }
 
-// TestLiar: a site that was honest and then claims everything loses its weight within forty visits.
-func TestLiar(t *testing.T) {
-	r := after(Record{}, 200, honest)
+// TestLiarsClaims: a site that was honest and then claims everything loses its weight within forty
+// visits.
+func TestLiarsClaims(t *testing.T) {
+	r := after(Claims{}, 200, honest)
 	if !r.TrustsDates() {
 		t.Fatalf("an honest site is not believed: %+v", r)
 	}
@@ -68,20 +67,20 @@ func TestLiar(t *testing.T) {
 	}
 }
 
-func TestSilence(t *testing.T) {
-	r := after(Record{}, 60, honest)
+func TestSilenceOfAnHonestSite(t *testing.T) {
+	r := after(Claims{}, 60, honest)
 	if got := r.Changed(0.5, false); got > 0.15 {
 		t.Errorf("an honest site says nothing: the page has changed with probability %.2f", got)
 	}
 }
 
-func FuzzRecord(f *testing.F) {
+func FuzzClaims(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7}, 0.5)
 	f.Fuzz(func(t *testing.T, b []byte, p float64) {
-		if len(b) != Packed {
+		if len(b) != packedClaims {
 			return
 		}
-		r := Unpack([Packed]byte(b))
+		r := unpackClaims([packedClaims]byte(b))
 		for _, claimed := range []bool{true, false} {
 			if c := r.Changed(p, claimed); !(c >= 0 && c <= 1) {
 				t.Errorf("%+v: probability %g", r, c)
@@ -90,14 +89,14 @@ func FuzzRecord(f *testing.F) {
 				t.Errorf("%+v: ratio %g", r, q)
 			}
 		}
-		if again := Unpack([Packed]byte(r.Append(nil))); again != r {
+		if again := unpackClaims([packedClaims]byte(r.Append(nil))); again != r {
 			t.Errorf("%+v became %+v", r, again)
 		}
 	})
 }
 
 func BenchmarkChanged(b *testing.B) {
-	r := after(Record{}, 40, mostly)
+	r := after(Claims{}, 40, mostly)
 	for b.Loop() {
 		r.Check(true, true).Changed(0.3, true)
 	}
