@@ -18,7 +18,7 @@ import (
 	"crawlnode/membership"
 	"crawlnode/membership/heartbeat"
 	"crawlnode/scheduler"
-	"crawlnode/settings/given"
+	"crawlnode/settings/crawldoc"
 	"crawlnode/status/events"
 )
 
@@ -290,8 +290,8 @@ func (n *Node) joinCrawl(ctx context.Context) error {
 }
 
 // flags are those of this start, beside the settings that the crawl has.
-func (n *Node) flags() *given.Flags {
-	return &given.Flags{Self: n.id, Name: n.name, Dir: n.dir.Path(), HTTP: n.http.Addr().String(), Version: n.version, Config: &n.cfg, Given: n.given, Document: n.doc,
+func (n *Node) flags() *crawldoc.Flags {
+	return &crawldoc.Flags{Self: n.id, Name: n.name, Dir: n.dir.Path(), HTTP: n.http.Addr().String(), Version: n.version, Config: &n.cfg, Given: n.given, Document: n.doc,
 		Founding: func() (partitions, replication int, ok bool) {
 			v := n.members.Snapshot().View
 			if v == nil {
@@ -304,7 +304,7 @@ func (n *Node) flags() *given.Flags {
 // adoptFlags makes the given settings those of the crawl, for Options.Adopt.
 func (n *Node) adoptFlags() error {
 	changed, err := n.flags().Adopt(time.Now())
-	if refusal := (given.Refusal{}); errors.As(err, &refusal) {
+	if refusal := (crawldoc.Refusal{}); errors.As(err, &refusal) {
 		return usageError(err)
 	}
 	if err == nil && len(changed) > 0 {

@@ -1,4 +1,4 @@
-package given_test
+package crawldoc_test
 
 import (
 	"bytes"
@@ -11,16 +11,16 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/settings/crawldoc"
 	"crawlnode/settings/crawldoc/crawldoctest"
-	"crawlnode/settings/given"
 )
 
-// TestBrowserFlagsWait: flags of a browser are named while the crawl shows no page to one, and not once it does.
+// TestBrowserFlagsWait: flags of a browser are named while the crawl shows no page to one, and not
+// once it does.
 func TestBrowserFlagsWait(t *testing.T) {
 	t.Parallel()
 	const self = crawl.NodeID("0000000000000001")
 	c := config.Default()
 	doc := crawldoctest.NewStore(t, self)
-	flags := &given.Flags{Config: &c, Given: []string{"name", "renderers", "browser", "fetchers"}, Document: doc, HTTP: "127.0.0.1:27295",
+	flags := &crawldoc.Flags{Config: &c, Given: []string{"name", "renderers", "browser", "fetchers"}, Document: doc, HTTP: "127.0.0.1:27295",
 		Founding: func() (int, int, bool) { return 0, 0, false }}
 	if got := warned(flags); !strings.Contains(got, `flags="--renderers, --browser"`) || !strings.Contains(got, "crawl-config set render=auto") {
 		t.Errorf("no page is shown: %q", got)
@@ -37,7 +37,7 @@ func TestBrowserFlagsWait(t *testing.T) {
 	}
 }
 
-func warned(f *given.Flags) string {
+func warned(f *crawldoc.Flags) string {
 	var b bytes.Buffer
 	f.Warn(slog.New(slog.NewTextHandler(&b, nil)))
 	return b.String()

@@ -1,4 +1,4 @@
-package given
+package crawldoc
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 
 	"crawlnode/config"
 	"crawlnode/crawl"
-	"crawlnode/settings/crawldoc"
 )
 
 // Refusal is an error about flags that the crawl cannot take over.
@@ -30,7 +29,7 @@ type Flags struct {
 	Version  string // of the program
 	Config   *config.Config
 	Given    []string // those that were chosen, as config.Given tells
-	Document *crawldoc.Store
+	Document *Store
 	// Founding are the cluster's own settings; false: they are not known yet.
 	Founding func() (partitions, replication int, ok bool)
 }
@@ -104,7 +103,7 @@ func (f *Flags) Adopt(now time.Time) (changed []string, err error) {
 		return nil, nil
 	}
 	var refused error
-	_, err = f.Document.Change(func(d *crawldoc.Document) *crawldoc.Document {
+	_, err = f.Document.Change(func(d *Document) *Document {
 		s, err := config.Adopt(live, &d.Settings, f.Version)
 		if err != nil {
 			refused = Refusal{err}
