@@ -20,7 +20,7 @@ func (r Refusal) Error() string { return r.Reason.Error() }
 // Unwrap returns the reason.
 func (r Refusal) Unwrap() error { return r.Reason }
 
-// Flags are the flags of this start.
+// Flags are the flags of this start, beside the document of the crawl.
 type Flags struct {
 	Self     crawl.NodeID
 	Name     string
@@ -30,15 +30,16 @@ type Flags struct {
 	Config   *config.Config
 	Given    []string // those that were chosen, as config.Given tells
 	Document *Store
-	// Founding are the cluster's own settings; false: they are not known yet.
-	Founding func() (partitions, replication int, ok bool)
+	// Partitions and Replication are the cluster's own settings; 0: they are not known yet.
+	Partitions, Replication int
 }
 
-// Warn tells, in one line, which of the flags count for nothing. In another it names those of the browser while the crawl
-// shows no page to one: they may wait for a change of that.
+// Warn tells, in one line, which of the flags count for nothing. In another it names those of the
+// browser while the crawl shows no page to one: they may wait for a change of that.
 func (f *Flags) Warn(log *slog.Logger) {
 	if idle := f.idle(); len(idle) > 0 {
-		log.Info("flags of this start wait: the crawl shows no page to a browser", "flags", strings.Join(idle, ", "), "to_change", f.changeCommand([]string{"render=auto"}))
+		log.Info("flags of this start wait: the crawl shows no page to a browser",
+			"flags", strings.Join(idle, ", "), "to_change", f.changeCommand([]string{"render=auto"}))
 	}
 	overruled := f.overruled()
 	if len(overruled) == 0 {
@@ -55,7 +56,8 @@ func (f *Flags) Warn(log *slog.Logger) {
 	if len(changes) > 0 {
 		advice = f.changeCommand(changes)
 	}
-	log.Warn("flags of this start do not count: the crawl keeps the settings that it has", "flags", strings.Join(flags, ", "), "to_change", advice)
+	log.Warn("flags of this start do not count: the crawl keeps the settings that it has",
+		"flags", strings.Join(flags, ", "), "to_change", advice)
 }
 
 // idle are the flags of a browser that has nothing to do.
@@ -78,14 +80,15 @@ func (f *Flags) idle() []string {
 func (f *Flags) overruled() []config.Overruled {
 	stored := f.Document.Current().Doc.Settings
 	overruled := f.Config.Overruled(f.Given, &stored, f.Version)
-	if partitions, replication, ok := f.Founding(); ok {
-		overruled = append(overruled, f.Config.OverruledByFounding(f.Given, partitions, replication)...)
+	if f.Partitions > 0 {
+		founding := f.Config.OverruledByFounding(f.Given, f.Partitions, f.Replication)
+		overruled = append(overruled, founding...)
 	}
 	return overruled
 }
 
-// Adopt makes the given settings those of the crawl, and returns what has changed in the words of the
-// command line. The error is a Refusal when one was given that cannot change.
+// Adopt makes the given settings those of the crawl, and returns what has changed in the words of
+// the command line. The error is a Refusal when one was given that cannot change.
 func (f *Flags) Adopt(now time.Time) (changed []string, err error) {
 	var live []config.Overruled
 	var fixed []string
@@ -97,7 +100,8 @@ func (f *Flags) Adopt(now time.Time) (changed []string, err error) {
 		}
 	}
 	if len(fixed) > 0 {
-		return nil, Refusal{fmt.Errorf("%s: it cannot change for a crawl that has begun: leave it out, or give another --data-dir to begin another crawl", strings.Join(fixed, ", "))}
+		return nil, Refusal{fmt.Errorf("%s: it cannot change for a crawl that has begun: leave it out, "+
+			"or give another --data-dir to begin another crawl", strings.Join(fixed, ", "))}
 	}
 	if len(live) == 0 {
 		return nil, nil
@@ -121,7 +125,8 @@ func (f *Flags) Adopt(now time.Time) (changed []string, err error) {
 func (f *Flags) changeCommand(changes []string) string {
 	command := f.Config.ChangeCommand(changes, f.HTTP)
 	if f.Config.ExitWhenDone {
-		command += fmt.Sprintf(" (while it runs; so that it stays: crawlnode --name %s --data-dir %s)", config.InShell(f.Name), config.InShell(f.Dir))
+		command += fmt.Sprintf(" (while it runs; so that it stays: crawlnode --name %s --data-dir %s)",
+			config.InShell(f.Name), config.InShell(f.Dir))
 	}
 	return command
 }

@@ -20,9 +20,11 @@ func TestBrowserFlagsWait(t *testing.T) {
 	const self = crawl.NodeID("0000000000000001")
 	c := config.Default()
 	doc := crawldoctest.NewStore(t, self)
-	flags := &crawldoc.Flags{Config: &c, Given: []string{"name", "renderers", "browser", "fetchers"}, Document: doc, HTTP: "127.0.0.1:27295",
-		Founding: func() (int, int, bool) { return 0, 0, false }}
-	if got := warned(flags); !strings.Contains(got, `flags="--renderers, --browser"`) || !strings.Contains(got, "crawl-config set render=auto") {
+	flags := &crawldoc.Flags{Config: &c, Document: doc, HTTP: "127.0.0.1:27295",
+		Given: []string{"name", "renderers", "browser", "fetchers"}}
+	got := warned(flags)
+	if !strings.Contains(got, `flags="--renderers, --browser"`) ||
+		!strings.Contains(got, "crawl-config set render=auto") {
 		t.Errorf("no page is shown: %q", got)
 	}
 	if _, err := doc.Change(func(d *crawldoc.Document) *crawldoc.Document {
@@ -32,7 +34,7 @@ func TestBrowserFlagsWait(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got := warned(flags); got != "" {
+	if got = warned(flags); got != "" {
 		t.Errorf("pages are shown: %q", got)
 	}
 }
