@@ -2,7 +2,6 @@ package frontier
 
 import (
 	"crawlnode/frontier/commit"
-	"crawlnode/frontier/contents"
 	"crawlnode/frontier/due"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
@@ -32,8 +31,6 @@ type (
 	Cursor = reader.Cursor
 	// HostQueue is the head of a host's queues with all that politeness knows.
 	HostQueue = reader.HostQueue
-	// Content is a payload with its first capture, for the partition of its digest.
-	Content = contents.Content
 	// Due is a planned page.
 	Due = due.Entry
 	// DueCursor is a place in the order of due times.

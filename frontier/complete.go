@@ -167,7 +167,7 @@ func (g group) complete(c *Completion) error {
 	}
 	pg.links(pg.demoted(host, c), c.Outbox)
 	for i := range c.Contents {
-		g.f.Note(g.Group, &c.Contents[i])
+		g.noteContent(&c.Contents[i])
 	}
 	return nil
 }

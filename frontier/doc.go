@@ -65,7 +65,7 @@
 // # Contents
 //
 // A partition also remembers the first capture of the payloads whose digests fall into it
-// (package contents): at most Options.ContentsPerPartition, then each new one replaces an
+// (contents.go): at most Options.ContentsPerPartition, then each new one replaces an
 // older one. A Bloom filter for each held partition (commit/payloads.go) answers most look-ups
 // of new payloads without the store; readers need no lock. When a host serves many
 // near-duplicates in a row (streak.go), its links are queued behind those of other hosts.
@@ -130,7 +130,6 @@
 // # Packages
 //
 //	cash       importance: the log of pages, accounts, credits for other partitions
-//	contents   where payloads were stored first
 //	places     where a URL's queue entry is stored
 //	order      the band of a queued URL, from its score
 //	result     what the end of a visit makes of a record

@@ -1,19 +1,25 @@
-package contents
+package frontier
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 )
 
-// usual is enough for 33 million payloads in a cluster of 1,024 partitions,
+// This file remembers where payloads were stored first. The partition of a payload's digest
+// remembers its first capture, whichever host it came from. So any node can find out whether a
+// payload is stored already, and this knowledge is moved and copied with the partition.
+//
+// A partition remembers at most Options.ContentsPerPartition payloads. After that each new payload
+// replaces the one with the next higher digest, which is as good as a random one. A forgotten
+// payload is stored once more if it is fetched again.
+
+// usualContents is enough for 33 million payloads in a cluster of 1,024 partitions,
 // at some 130 bytes each.
-const usual = 1 << 15
+const usualContents = 1 << 15
 
 // Content is a payload with its first capture, for the partition of its digest.
 type Content struct {
@@ -25,35 +31,25 @@ type Content struct {
 	Replace bool
 }
 
-// Captures remembers first captures in the partitions of one writer. Its methods may be called from
-// many goroutines, but for Note.
-type Captures struct {
-	w    *commit.Writer
-	most int64 // payloads that a partition remembers
-}
-
-// New makes what remembers so many payloads for each partition; 0: as many as usual.
-func New(w *commit.Writer, most int64) *Captures { return &Captures{w, cmp.Or(most, usual)} }
-
 // Content returns the first capture of a payload, and false when none is known. It
 // fails with ErrNotHolder when the partition is not held here.
-func (k *Captures) Content(p crawl.Partition, d crawl.Digest) (crawl.Original, bool, error) {
-	o, ok, err := k.content(p, d)
+func (f *Frontier) Content(p crawl.Partition, d crawl.Digest) (crawl.Original, bool, error) {
+	o, ok, err := f.content(p, d)
 	if err != nil {
 		return o, false, fmt.Errorf("frontier: payload %x in partition %d: %w", d, p, err)
 	}
 	return o, ok, nil
 }
 
-func (k *Captures) content(p crawl.Partition, d crawl.Digest) (o crawl.Original, ok bool, err error) {
-	gen, fl, held := k.w.WhereContents(p)
+func (f *Frontier) content(p crawl.Partition, d crawl.Digest) (o crawl.Original, ok bool, err error) {
+	gen, fl, held := f.w.WhereContents(p)
 	switch {
 	case !held:
-		return o, false, commit.ErrNotHolder
+		return o, false, ErrNotHolder
 	case fl != nil && !fl.Maybe(d):
 		return o, false, nil
 	}
-	snap, err := k.w.KV.Snapshot()
+	snap, err := f.w.KV.Snapshot()
 	if err != nil {
 		return o, false, err
 	}
@@ -72,16 +68,16 @@ const contentsPiece = 500
 
 // NoteContents remembers first captures. Payloads that are known already stay as they
 // are (see Content.Replace), and those of partitions that are not held here are left out.
-func (k *Captures) NoteContents(ctx context.Context, cs []Content) error {
+func (f *Frontier) NoteContents(ctx context.Context, cs []Content) error {
 	for len(cs) > 0 {
 		piece := cs[:min(len(cs), contentsPiece)]
 		cs = cs[len(piece):]
-		err := k.w.Change(ctx, func(g *commit.Group) error {
+		err := f.w.Change(ctx, f.in(func(g group) error {
 			for i := range piece {
-				k.Note(g, &piece[i])
+				g.noteContent(&piece[i])
 			}
 			return nil
-		})
+		}))
 		if err != nil {
 			return fmt.Errorf("frontier: remembering %d payloads: %w", len(piece), err)
 		}
@@ -89,15 +85,15 @@ func (k *Captures) NoteContents(ctx context.Context, cs []Content) error {
 	return nil
 }
 
-// Note remembers a first capture in a group of the writer's, who calls it.
-func (k *Captures) Note(g *commit.Group, c *Content) {
-	pg := g.Part(c.Partition)
+// noteContent remembers a first capture.
+func (g group) noteContent(c *Content) {
+	pg := g.part(c.Partition)
 	if !pg.State.Serves() {
 		return
 	}
 	key := layout.AppendContentKey(nil, c.Digest)
 	if pg.Live.Payloads.IsNew(c.Digest) {
-		k.first(pg, key, c)
+		pg.firstContent(key, c)
 		return
 	}
 	if b, known := pg.Get(key); known {
@@ -107,23 +103,23 @@ func (k *Captures) Note(g *commit.Group, c *Content) {
 		}
 		return
 	}
-	k.first(pg, key, c)
+	pg.firstContent(key, c)
 }
 
-// first adds a payload that is not known.
-func (k *Captures) first(pg *commit.Part, key []byte, c *Content) {
-	if pg.State.Counters.Contents >= k.most {
-		forget(pg, key)
+// firstContent adds a payload that is not known.
+func (pg part) firstContent(key []byte, c *Content) {
+	if pg.State.Counters.Contents >= pg.f.o.ContentsPerPartition {
+		pg.forgetContent(key)
 	}
 	pg.Set(key, layout.EncodeContent(&c.Original))
 	pg.State.Counters.Contents++
 	pg.Live.Payloads.Learn(c.Digest)
 }
 
-// forget deletes the payload behind key, or the first of all. One that the
+// forgetContent deletes the payload behind key, or the first of all. One that the
 // group itself has written or deleted is passed over: the bound may be exceeded by
 // as many as one group adds, until later ones find them.
-func forget(pg *commit.Part, key []byte) {
+func (pg part) forgetContent(key []byte) {
 	snap, ok := pg.Group.Snapshot()
 	if !ok {
 		return
