@@ -14,7 +14,7 @@
 //
 // While a host has only one URL, which was never tried, that URL is stored inline in the
 // host's entry: it has neither a record nor a queue entry of its own (layout/inline.go). New URLs
-// of a host that are added together share one key of its queue, a block (package places).
+// of a host that are added together share one key of its queue, a block (places.go).
 //
 // A lease exists in memory only. A crash between Load and Complete leaves the URL in
 // the queue, so work is repeated and never lost.
@@ -130,7 +130,6 @@
 // # Packages
 //
 //	cash       importance: the log of pages, accounts, credits for other partitions
-//	places     where a URL's queue entry is stored
 //	order      the band of a queued URL, from its score
 //	result     what the end of a visit makes of a record
 //	texts      the newest document of each page, for the index

@@ -13,7 +13,6 @@ import (
 	"crawlnode/frontier/due"
 	"crawlnode/frontier/guests"
 	"crawlnode/frontier/layout"
-	"crawlnode/frontier/places"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/texts"
 )
@@ -36,7 +35,7 @@ type Frontier struct {
 	importing  map[crawl.Partition]*Import
 	keys       []xxh3.Uint128   // scratch of cacheKeys
 	candidates []candidate      // scratch of admit
-	slots      places.Queue     // nothing waits in it between requests
+	newBlocks  []newBlock       // being filled, maxNewBlocks at most; none between requests
 	meta       layout.MetaEntry // scratch of follow
 }
 
