@@ -27,7 +27,6 @@ import (
 	"crawlnode/cli/replay"
 	"crawlnode/cli/searchverb"
 	"crawlnode/cli/sites"
-	"crawlnode/cli/stop"
 	"crawlnode/cli/warcfiles"
 	"crawlnode/cli/worker"
 	"crawlnode/config"
@@ -60,7 +59,7 @@ type grammar struct {
 	Sites      sites.Verbs          `cmd:"" help:"Rules for sites: another delay, header, log-in, proxy or depth for some of them."`
 	Pause      pauseVerb            `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
 	Resume     resumeVerb           `cmd:"" help:"Go on with a paused crawl."`
-	Stop       stop.Verb            `cmd:"" help:"Stop a node, or with --all every node of the cluster."`
+	Stop       stopVerb             `cmd:"" help:"Stop a node, or with --all every node of the cluster."`
 	Keygen     keygenVerb           `cmd:"" help:"Make a cluster key, a token of less power, or the key that signs requests."`
 	Bot        botVerbs             `cmd:"" help:"Publish the keys by which requests are signed."`
 	Tokens     tokensVerbs          `cmd:"" help:"Revoke a token."`

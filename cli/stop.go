@@ -1,4 +1,4 @@
-package stop
+package cli
 
 import (
 	"context"
@@ -12,21 +12,21 @@ import (
 	"crawlnode/api/client"
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
-	"crawlnode/cli/remote"
 	"crawlnode/crawl"
 	"crawlnode/local/datadir"
 )
 
-// Verb ends nodes.
-type Verb struct {
-	remote.Flags `embed:""`
-	All          bool          `group:"cluster" help:"Stop every node of the cluster. Nothing moves: each keeps its data, and the same commands go on with it."`
-	DataDir      string        `name:"data-dir" group:"node" placeholder:"DIR" help:"Stop the node of this data directory, with a signal; no key is needed."`
-	Timeout      time.Duration `group:"limits" placeholder:"DURATION" default:"60s" help:"How long to wait for the end."`
+// stopVerb ends nodes: one, or all of a cluster. It sends the order, by the API or as a signal, and
+// waits until the nodes are gone.
+type stopVerb struct {
+	remote  `embed:""`
+	All     bool          `group:"cluster" help:"Stop every node of the cluster. Nothing moves: each keeps its data, and the same commands go on with it."`
+	DataDir string        `name:"data-dir" group:"node" placeholder:"DIR" help:"Stop the node of this data directory, with a signal; no key is needed."`
+	Timeout time.Duration `group:"limits" placeholder:"DURATION" default:"60s" help:"How long to wait for the end."`
 }
 
 // Help gives the examples of the verb and says what it does.
-func (*Verb) Help() string {
+func (*stopVerb) Help() string {
 	return command.Examples("crawlnode stop", "crawlnode stop --data-dir crawlnode-data/n1", "crawlnode stop --all --addr 127.0.0.1:27305") + `
 
 It stops the node at --addr as the first SIGTERM does: the node finishes its
@@ -42,7 +42,7 @@ and 4 when one of them still runs.`
 }
 
 // Run gives the order and waits.
-func (v *Verb) Run(ctx context.Context, env *command.Env) int {
+func (v *stopVerb) Run(ctx context.Context, env *Env) int {
 	if v.Timeout <= 0 {
 		return env.Fail(command.ExitUsage, "--timeout: %v is no time to wait: give one such as 60s", v.Timeout)
 	}
@@ -60,9 +60,9 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 			v.Addr = client.Reachable(state.HTTP)
 		}
 	}
-	c, err := v.Dial(env)
+	c, err := v.dial(env)
 	if err != nil {
-		return env.Fail(remote.ExitCode(err), "%v", err)
+		return env.Fail(exitCode(err), "%v", err)
 	}
 	defer c.Close()
 	if v.All {
@@ -77,7 +77,7 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 var errStays = errors.New("it still runs")
 
 // code prints an error and returns its exit code.
-func (v *Verb) code(env *command.Env, err error) int {
+func (v *stopVerb) code(env *Env, err error) int {
 	switch {
 	case err == nil:
 		return command.ExitOK
@@ -86,11 +86,11 @@ func (v *Verb) code(env *command.Env, err error) int {
 	case errors.Is(err, context.Canceled):
 		return env.Fail(command.ExitInterrupted, "not waiting any longer; the order was given")
 	}
-	return env.Fail(remote.AnswerCode(err), "%v", err)
+	return env.Fail(answerCode(err), "%v", err)
 }
 
 // runs reports which node runs on the data directory. Without one the exit code says what is so.
-func (v *Verb) runs(env *command.Env) (s datadir.State, code int) {
+func (v *stopVerb) runs(env *Env) (s datadir.State, code int) {
 	release, err := datadir.Hold(v.DataDir)
 	locked := (*datadir.LockedError)(nil)
 	switch {
@@ -110,7 +110,7 @@ func (v *Verb) runs(env *command.Env) (s datadir.State, code int) {
 }
 
 // signal stops the node of the data directory and waits until nobody uses that.
-func (v *Verb) signal(ctx context.Context, env *command.Env, pid int) int {
+func (v *stopVerb) signal(ctx context.Context, env *Env, pid int) int {
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return env.Fail(command.ExitError, "cannot signal process %d, which runs the node of %s: %v", pid, v.DataDir, err)
 	}
@@ -128,7 +128,7 @@ func (v *Verb) signal(ctx context.Context, env *command.Env, pid int) int {
 }
 
 // await asks gone again and again until it says so.
-func (v *Verb) await(ctx context.Context, what string, gone func() bool) error {
+func (v *stopVerb) await(ctx context.Context, what string, gone func() bool) error {
 	for until := time.Now().Add(v.Timeout); !gone(); {
 		if !time.Now().Before(until) {
 			return fmt.Errorf("%s was told to stop, and after %v %w: its log says what it waits for; a second SIGTERM stops it at once", what, v.Timeout, errStays)
@@ -140,34 +140,34 @@ func (v *Verb) await(ctx context.Context, what string, gone func() bool) error {
 	return nil
 }
 
-// watched is a node whose end can be seen from here.
-type watched struct {
+// stopping is a node whose end can be seen from here.
+type stopping struct {
 	crawl.NodeRef
 	client *client.Client
 	pid    int
 }
 
-// watch finds out whether the node at an address is the one that is meant; "" means any.
-func watch(ctx context.Context, c *client.Client, id crawl.NodeID) (watched, error) {
+// stoppingAt finds out whether the node at an address is the one that is meant; "" means any.
+func stoppingAt(ctx context.Context, c *client.Client, id crawl.NodeID) (stopping, error) {
 	st, err := c.Status(ctx, true)
 	if err != nil {
-		return watched{}, err
+		return stopping{}, err
 	}
 	for _, n := range st.Nodes {
 		if n.Name == st.ServedBy && (id == "" || n.ID == id) {
-			w := watched{NodeRef: crawl.NodeRef{ID: n.ID, Name: n.Name}, client: c}
+			w := stopping{NodeRef: crawl.NodeRef{ID: n.ID, Name: n.Name}, client: c}
 			if n.PID != nil {
 				w.pid = *n.PID
 			}
 			return w, nil
 		}
 	}
-	return watched{}, fmt.Errorf("another node answers there: %s", st.ServedBy)
+	return stopping{}, fmt.Errorf("another node answers there: %s", st.ServedBy)
 }
 
 // gone reports whether the node does not answer any more, or another process does in its place.
-func (w *watched) gone(ctx context.Context) bool {
-	now, err := watch(ctx, w.client, w.ID)
+func (w *stopping) gone(ctx context.Context) bool {
+	now, err := stoppingAt(ctx, w.client, w.ID)
 	late := net.Error(nil)
 	if errors.As(err, &late) && late.Timeout() {
 		return false // it is only slow
@@ -176,8 +176,8 @@ func (w *watched) gone(ctx context.Context) bool {
 }
 
 // stopOne stops the node that answers.
-func (v *Verb) stopOne(ctx context.Context, env *command.Env, c *client.Client) error {
-	w, err := watch(ctx, c, "")
+func (v *stopVerb) stopOne(ctx context.Context, env *Env, c *client.Client) error {
+	w, err := stoppingAt(ctx, c, "")
 	if err != nil {
 		return err
 	}
@@ -192,12 +192,12 @@ func (v *Verb) stopOne(ctx context.Context, env *command.Env, c *client.Client) 
 }
 
 // stopAll stops all nodes, and waits for those whose address can be reached from here.
-func (v *Verb) stopAll(ctx context.Context, env *command.Env, c *client.Client) error {
+func (v *stopVerb) stopAll(ctx context.Context, env *Env, c *client.Client) error {
 	nodes, err := c.Nodes(ctx)
 	if err != nil {
 		return err
 	}
-	seen := map[crawl.NodeID]watched{}
+	seen := map[crawl.NodeID]stopping{}
 	for _, n := range nodes {
 		if n.State == crawl.NodeLeft || n.State == crawl.NodeFailed || n.HTTP == "" {
 			continue
@@ -207,7 +207,7 @@ func (v *Verb) stopAll(ctx context.Context, env *command.Env, c *client.Client) 
 			return err
 		}
 		defer at.Close()
-		if w, err := watch(ctx, at, n.ID); err == nil {
+		if w, err := stoppingAt(ctx, at, n.ID); err == nil {
 			seen[n.ID] = w
 		}
 	}
