@@ -1,4 +1,4 @@
-package recrawl
+package cli
 
 import (
 	"context"
@@ -12,21 +12,22 @@ import (
 	"crawlnode/api/client"
 	"crawlnode/api/urllist"
 	"crawlnode/cli/command"
-	"crawlnode/cli/remote"
 	"crawlnode/cli/seedlist"
 	"crawlnode/crawl"
 )
 
-// Verb has known URLs fetched again now.
-type Verb struct {
-	remote.Flags `embed:""`
-	URLs         []string `arg:"" optional:"" name:"url" help:"Known URLs; - reads them from standard input, one a line."`
-	Host         string   `group:"scope" placeholder:"HOST" help:"All URLs of this host that were fetched or given up."`
-	Match        string   `group:"scope" placeholder:"PATTERN" help:"All such URLs that match this pattern, written as for --include: glob:, regex:, host: or prefix:. With --host: of that host."`
+// urlsRecrawlVerb has known URLs fetched again now. URLs are given, or found by reading the list of
+// stored URLs page by page; the URLs of each page are sent to the cluster before the next page is
+// read, so memory does not grow with the number of URLs.
+type urlsRecrawlVerb struct {
+	remote `embed:""`
+	URLs   []string `arg:"" optional:"" name:"url" help:"Known URLs; - reads them from standard input, one a line."`
+	Host   string   `group:"scope" placeholder:"HOST" help:"All URLs of this host that were fetched or given up."`
+	Match  string   `group:"scope" placeholder:"PATTERN" help:"All such URLs that match this pattern, written as for --include: glob:, regex:, host: or prefix:. With --host: of that host."`
 }
 
 // Help gives the examples of the verb and says what it does.
-func (*Verb) Help() string {
+func (*urlsRecrawlVerb) Help() string {
 	return command.Examples(
 		"crawlnode urls recrawl https://docs.example.org/guide/",
 		"crawlnode urls recrawl --host docs.example.org --addr 127.0.0.1:27305",
@@ -48,7 +49,7 @@ giving the command again is harmless. The exit code is 2 when nothing matches.`
 }
 
 // Run hands the URLs back.
-func (v *Verb) Run(ctx context.Context, env *command.Env) int {
+func (v *urlsRecrawlVerb) Run(ctx context.Context, env *Env) int {
 	filtered := v.Host != "" || v.Match != ""
 	switch {
 	case filtered && len(v.URLs) > 0:
@@ -62,14 +63,16 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	if code != command.ExitOK {
 		return code
 	}
-	c, err := v.Dial(env)
+	c, err := v.dial(env)
 	if err != nil {
-		return env.Fail(remote.ExitCode(err), "%v", err)
+		return env.Fail(exitCode(err), "%v", err)
 	}
 	defer c.Close()
-	b := &batch{env: env, c: c}
+	b := &recrawling{env: env, c: c}
 	if filtered {
-		err = urllist.Walk(ctx, c.ListURLs, crawl.URLQuery{Host: v.Host, Match: v.Match}, urllist.Patience, func(lines []crawl.URLLine) error { return b.lines(ctx, lines) })
+		q := crawl.URLQuery{Host: v.Host, Match: v.Match}
+		err = urllist.Walk(ctx, c.ListURLs, q, urllist.Patience,
+			func(lines []crawl.URLLine) error { return b.lines(ctx, lines) })
 	} else {
 		err = b.named(ctx, seeds)
 	}
@@ -82,13 +85,13 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	case errors.As(err, &lacks):
 		return env.Fail(command.ExitCluster, "%v; give the command again", err)
 	case err != nil:
-		return env.Fail(remote.AnswerCode(err), "%v", err)
+		return env.Fail(answerCode(err), "%v", err)
 	}
 	return b.code(v)
 }
 
 // seeds reads the URLs that were named.
-func (v *Verb) seeds(ctx context.Context, env *command.Env) ([]seedlist.Entry, int) {
+func (v *urlsRecrawlVerb) seeds(ctx context.Context, env *Env) ([]seedlist.Entry, int) {
 	var urls, files []string
 	for _, url := range v.URLs {
 		if url == "-" {
@@ -110,24 +113,25 @@ func (v *Verb) seeds(ctx context.Context, env *command.Env) ([]seedlist.Entry, i
 	return seeds, command.ExitOK
 }
 
-// batch hands URLs back and counts them.
-type batch struct {
-	env             *command.Env
+// recrawling hands URLs back and counts them.
+type recrawling struct {
+	env             *Env
 	c               *client.Client
 	queued, waiting int
 	refused         int // out of scope by now
 }
 
-// busyFor is how long a batch is sent again while the cluster cannot store it: a move, or a node that has
-// just died.
-const busyFor = 30 * time.Second
+// recrawlBusyFor is how long a batch is sent again while the cluster cannot store it: a move, or a
+// node that has just died.
+const recrawlBusyFor = 30 * time.Second
 
 // send hands a batch back. Sending it again is harmless.
-func (b *batch) send(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error) {
-	for until := time.Now().Add(busyFor); ; {
+func (b *recrawling) send(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error) {
+	for until := time.Now().Add(recrawlBusyFor); ; {
 		r, err := b.c.AddSeeds(ctx, seeds)
 		failed := (*client.Error)(nil)
-		if !errors.As(err, &failed) || failed.Code != http.StatusServiceUnavailable || !time.Now().Before(until) || !command.Pause(ctx, time.Second) {
+		busy := errors.As(err, &failed) && failed.Code == http.StatusServiceUnavailable
+		if !busy || !time.Now().Before(until) || !command.Pause(ctx, time.Second) {
 			b.queued += r.Accepted
 			b.waiting += r.Duplicates
 			return r, err
@@ -138,7 +142,7 @@ func (b *batch) send(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport,
 }
 
 // lines hands back those of a page of the list that were tried.
-func (b *batch) lines(ctx context.Context, lines []crawl.URLLine) error {
+func (b *recrawling) lines(ctx context.Context, lines []crawl.URLLine) error {
 	var seeds []crawl.Seed
 	for i := range lines {
 		switch lines[i].State {
@@ -156,11 +160,11 @@ func (b *batch) lines(ctx context.Context, lines []crawl.URLLine) error {
 	return err
 }
 
-// namedMost is how many of the named URLs that were refused are looked at one by one.
-const namedMost = 1000
+// recrawlNamedMost is how many of the named URLs that were refused are looked at one by one.
+const recrawlNamedMost = 1000
 
 // named hands back URLs that a person named, and tells which of them are not known.
-func (b *batch) named(ctx context.Context, seeds []seedlist.Entry) error {
+func (b *recrawling) named(ctx context.Context, seeds []seedlist.Entry) error {
 	r, err := b.send(ctx, seedlist.Plain(seeds))
 	seedlist.Complain(b.env, seeds, r.Invalid)
 	if err != nil || r.OutOfScope == 0 {
@@ -169,7 +173,7 @@ func (b *batch) named(ctx context.Context, seeds []seedlist.Entry) error {
 	left := r.OutOfScope
 	refused := b.env.Errors()
 	defer refused.End()
-	for i := range seeds[:min(len(seeds), namedMost)] {
+	for i := range seeds[:min(len(seeds), recrawlNamedMost)] {
 		report, err := b.c.ExplainURL(ctx, seeds[i].URL, -1)
 		switch {
 		case err != nil:
@@ -191,10 +195,10 @@ func (b *batch) named(ctx context.Context, seeds []seedlist.Entry) error {
 }
 
 // none reports whether nothing was there to be fetched again.
-func (b *batch) none() bool { return b.queued+b.waiting == 0 }
+func (b *recrawling) none() bool { return b.queued+b.waiting == 0 }
 
 // code is the exit code when everything was handed back.
-func (b *batch) code(v *Verb) int {
+func (b *recrawling) code(v *urlsRecrawlVerb) int {
 	switch {
 	case !b.none():
 		if b.refused > 0 && v.Host+v.Match != "" {
