@@ -1,4 +1,4 @@
-package lists
+package cli
 
 import (
 	"context"
@@ -6,17 +6,17 @@ import (
 
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
-	"crawlnode/cli/remote"
+	flags "crawlnode/cli/remote"
 )
 
-// NodesVerb lists the nodes.
-type NodesVerb struct {
-	remote.Source `embed:""`
-	Output        string `short:"o" group:"output" enum:"text,wide,json" default:"text" placeholder:"text|wide|json" help:"text, wide (all columns) or json."`
+// nodesListVerb lists the nodes.
+type nodesListVerb struct {
+	source `embed:""`
+	Output string `short:"o" group:"output" enum:"text,wide,json" default:"text" placeholder:"text|wide|json" help:"text, wide (all columns) or json."`
 }
 
 // Help gives the examples of the verb.
-func (*NodesVerb) Help() string {
+func (*nodesListVerb) Help() string {
 	return command.Examples("crawlnode nodes list", "crawlnode nodes list --addr 127.0.0.1:27305 -o wide") + `
 
 wide adds version, process id, time since the start, queue, pages, memory, free
@@ -24,8 +24,8 @@ disk space, all addresses, and why a node does not fetch.`
 }
 
 // Run lists them.
-func (v *NodesVerb) Run(ctx context.Context, env *command.Env) int {
-	return v.Answer(ctx, env, func(ctx context.Context, c remote.Answers) error {
+func (v *nodesListVerb) Run(ctx context.Context, env *Env) int {
+	return v.Answer(ctx, env, func(ctx context.Context, c flags.Answers) error {
 		nodes, err := c.Nodes(ctx)
 		switch {
 		case err != nil:

@@ -1,4 +1,4 @@
-package lists
+package cli
 
 import (
 	"context"
@@ -8,27 +8,29 @@ import (
 
 	"crawlnode/api/urllist"
 	"crawlnode/cli/command"
-	"crawlnode/cli/remote"
+	flags "crawlnode/cli/remote"
 	"crawlnode/crawl"
 )
 
-// URLsVerb lists stored URLs.
-type URLsVerb struct {
-	remote.Source `embed:""`
-	State         string `group:"scope" enum:"queued,done,failed,skipped,broken," default:"" placeholder:"queued|done|failed|skipped|broken" help:"Only URLs in this state; broken: those that failed, and those that were answered with 4xx or 5xx. Default: all."`
-	Host          string `group:"scope" placeholder:"HOST" help:"Only URLs of this host."`
-	Match         string `group:"scope" placeholder:"PATTERN" help:"Only URLs that match this pattern, written as for --include: glob:, regex:, host: or prefix:."`
-	Contains      string `group:"scope" placeholder:"TEXT" help:"Only URLs with this part, in upper or lower case."`
-	Status        string `group:"scope" placeholder:"N|Nxx" help:"Only URLs whose last answer had this status, such as 404, or this class, such as 4xx."`
-	Changed       bool   `group:"scope" help:"Only pages whose content was another one at a later visit than the first."`
-	Since         string `group:"scope" placeholder:"TIME|DURATION" help:"With --changed: only those that changed since then, such as 2026-11-28T12:00:00Z, 2026-11-28, 24h or 7d."`
-	Referrer      bool   `group:"output" help:"Also the page on which each URL was found first. With --state broken, or failed, this lists the broken links."`
-	Limit         int    `group:"limits" placeholder:"N" help:"End after so many URLs. Default: all."`
-	Output        string `short:"o" group:"output" enum:"text,json,csv" default:"text" placeholder:"text|json|csv" help:"text, json (one object a line) or csv."`
+// urlsListVerb lists stored URLs, of a cluster or of data directories whose nodes do not run. A list
+// is written as it is read, one page at a time, so memory does not grow with its length, here or on
+// the nodes.
+type urlsListVerb struct {
+	source   `embed:""`
+	State    string `group:"scope" enum:"queued,done,failed,skipped,broken," default:"" placeholder:"queued|done|failed|skipped|broken" help:"Only URLs in this state; broken: those that failed, and those that were answered with 4xx or 5xx. Default: all."`
+	Host     string `group:"scope" placeholder:"HOST" help:"Only URLs of this host."`
+	Match    string `group:"scope" placeholder:"PATTERN" help:"Only URLs that match this pattern, written as for --include: glob:, regex:, host: or prefix:."`
+	Contains string `group:"scope" placeholder:"TEXT" help:"Only URLs with this part, in upper or lower case."`
+	Status   string `group:"scope" placeholder:"N|Nxx" help:"Only URLs whose last answer had this status, such as 404, or this class, such as 4xx."`
+	Changed  bool   `group:"scope" help:"Only pages whose content was another one at a later visit than the first."`
+	Since    string `group:"scope" placeholder:"TIME|DURATION" help:"With --changed: only those that changed since then, such as 2026-11-28T12:00:00Z, 2026-11-28, 24h or 7d."`
+	Referrer bool   `group:"output" help:"Also the page on which each URL was found first. With --state broken, or failed, this lists the broken links."`
+	Limit    int    `group:"limits" placeholder:"N" help:"End after so many URLs. Default: all."`
+	Output   string `short:"o" group:"output" enum:"text,json,csv" default:"text" placeholder:"text|json|csv" help:"text, json (one object a line) or csv."`
 }
 
 // Help gives the examples of the verb and says what it lists.
-func (*URLsVerb) Help() string {
+func (*urlsListVerb) Help() string {
 	return command.Examples(
 		"crawlnode urls list --state failed", "crawlnode urls list --host docs.example.org -o csv > urls.csv",
 		"crawlnode urls list --status 404 --data-dir crawlnode-data/n1 -o json",
@@ -59,7 +61,7 @@ In csv a field that a spreadsheet would take for a formula begins with '.`
 }
 
 // Run lists until all is written.
-func (v *URLsVerb) Run(ctx context.Context, env *command.Env) int {
+func (v *urlsListVerb) Run(ctx context.Context, env *Env) int {
 	switch {
 	case v.Since != "" && !v.Changed:
 		return env.Fail(command.ExitUsage, "--since is about changes: give --changed with it")
@@ -87,19 +89,19 @@ func (v *URLsVerb) Run(ctx context.Context, env *command.Env) int {
 		}
 	}
 	if err = errors.Join(err, from.Close()); err != nil {
-		return env.Fail(listCode(err, from.ExitCode(err)), "%v", remote.OrDataDir(err))
+		return env.Fail(listCode(err, from.ExitCode(err)), "%v", flags.OrDataDir(err))
 	}
 	return command.ExitOK
 }
 
 // badSince is what is wrong with --since, or nil.
-func (v *URLsVerb) badSince() error {
+func (v *urlsListVerb) badSince() error {
 	_, err := urllist.ParseSince(v.Since, time.Now())
 	return err
 }
 
 // query is what is wanted. It was checked.
-func (v *URLsVerb) query() crawl.URLQuery {
+func (v *urlsListVerb) query() crawl.URLQuery {
 	q := crawl.URLQuery{State: v.State, Host: v.Host, Contains: v.Contains, Match: v.Match,
 		Status: v.Status, Limit: v.Limit, Changed: v.Changed, Referrer: v.Referrer}
 	if v.Since != "" {
@@ -109,7 +111,7 @@ func (v *URLsVerb) query() crawl.URLQuery {
 }
 
 // write writes the pages to standard output.
-func (v *URLsVerb) write(ctx context.Context, env *command.Env, page urllist.Fetch) error {
+func (v *urlsListVerb) write(ctx context.Context, env *Env, page urllist.Fetch) error {
 	emit := v.textWriter(env.Stdout, command.IsTerminal(env.Stdout))
 	switch v.Output {
 	case "json":
@@ -122,18 +124,18 @@ func (v *URLsVerb) write(ctx context.Context, env *command.Env, page urllist.Fet
 	}
 	err := urllist.Walk(ctx, page, v.query(), urllist.Patience, emit)
 	if ctx.Err() != nil {
-		return errInterrupted
+		return errListInterrupted
 	}
 	return err
 }
 
-var errInterrupted = errors.New("interrupted: the list is not complete")
+var errListInterrupted = errors.New("interrupted: the list is not complete")
 
 // listCode is the exit code of a list that was not written whole; otherwise is that of the source.
 func listCode(err error, otherwise int) int {
 	lacks := (*urllist.Incomplete)(nil)
 	switch {
-	case errors.Is(err, errInterrupted):
+	case errors.Is(err, errListInterrupted):
 		return command.ExitInterrupted
 	case errors.Is(err, crawl.ErrBadQuery):
 		return command.ExitUsage

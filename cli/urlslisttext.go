@@ -1,4 +1,4 @@
-package lists
+package cli
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 // textWriter returns what writes lines for people: columns in a row, the URL last, because it may
 // be long, but for its referrer. On a terminal a header comes first.
-func (v *URLsVerb) textWriter(out io.Writer, header bool) func([]crawl.URLLine) error {
+func (v *urlsListVerb) textWriter(out io.Writer, header bool) func([]crawl.URLLine) error {
 	var b bytes.Buffer
 	return func(lines []crawl.URLLine) error {
 		b.Reset()
@@ -38,7 +38,7 @@ func (v *URLsVerb) textWriter(out io.Writer, header bool) func([]crawl.URLLine) 
 
 // writeText writes one line. The time is that of the last fetch, of a queued URL that of its next
 // try, of a list of changes that of the change.
-func (v *URLsVerb) writeText(b *bytes.Buffer, l *crawl.URLLine) {
+func (v *urlsListVerb) writeText(b *bytes.Buffer, l *crawl.URLLine) {
 	status, at, cause := "-", "-", "-"
 	if l.Status != nil {
 		status = fmt.Sprint(*l.Status)
