@@ -1,4 +1,4 @@
-package sites
+package cli
 
 import (
 	"context"
@@ -9,17 +9,16 @@ import (
 
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
-	"crawlnode/cli/remote"
 	"crawlnode/crawl"
 )
 
-// EditVerb has the rules edited.
-type EditVerb struct {
-	remote.Flags `embed:""`
+// sitesEditVerb has the rules edited: it runs the person's editor and waits for its end.
+type sitesEditVerb struct {
+	remote `embed:""`
 }
 
 // Help gives the examples of the verb and says which editor it is.
-func (*EditVerb) Help() string {
+func (*sitesEditVerb) Help() string {
 	return command.Examples("crawlnode sites edit",
 		"EDITOR='code --wait' crawlnode sites edit --addr 127.0.0.1:27305") + `
 
@@ -29,23 +28,23 @@ your text stays in a file, whose name is told.`
 }
 
 // Run reads the rules, has them edited, and sets them.
-func (v *EditVerb) Run(ctx context.Context, env *command.Env) int {
-	return v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+func (v *sitesEditVerb) Run(ctx context.Context, env *Env) int {
+	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		before, err := c.Sites(ctx)
 		if err != nil {
 			return err
 		}
-		file, err := spill(before)
+		file, err := spillSites(before)
 		if err != nil {
 			return err
 		}
-		after, err := edited(ctx, env, file)
+		after, err := editedSites(ctx, env, file)
 		if err == nil && after == before {
 			_, err = fmt.Fprintln(env.Stdout, "nothing was changed")
 			return errors.Join(err, os.Remove(file))
 		}
 		if err == nil {
-			err = set(ctx, env, c, after, crawl.SitesTag(before))
+			err = setSites(ctx, env, c, after, crawl.SitesTag(before))
 		}
 		if err != nil {
 			return fmt.Errorf("%w\nyour text is in %s: mend it, then crawlnode sites set %s",
@@ -55,8 +54,8 @@ func (v *EditVerb) Run(ctx context.Context, env *command.Env) int {
 	})
 }
 
-// spill writes the rules into a file of its own.
-func spill(text string) (name string, err error) {
+// spillSites writes the rules into a file of its own.
+func spillSites(text string) (name string, err error) {
 	f, err := os.CreateTemp("", "crawlnode-sites-*.yaml")
 	if err != nil {
 		return "", fmt.Errorf("making a file to edit: %w", err)
@@ -68,9 +67,9 @@ func spill(text string) (name string, err error) {
 	return f.Name(), nil
 }
 
-// edited runs the editor on a file and returns what it leaves. The editor is a command with
+// editedSites runs the editor on a file and returns what it leaves. The editor is a command with
 // arguments, so a shell reads it; it uses the terminal of this process.
-func edited(ctx context.Context, env *command.Env, file string) (string, error) {
+func editedSites(ctx context.Context, env *Env, file string) (string, error) {
 	editor := "vi"
 	for _, name := range []string{"EDITOR", "VISUAL"} {
 		if value, ok := env.Lookup(name); ok && value != "" {

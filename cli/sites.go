@@ -1,8 +1,7 @@
-package sites
+package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,21 +10,23 @@ import (
 	"crawlnode/api/client"
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
-	"crawlnode/cli/remote"
+	flags "crawlnode/cli/remote"
 	"crawlnode/config"
 	"crawlnode/crawl"
 )
 
-// Verbs are the verbs about the rules for sites.
-type Verbs struct {
-	Show ShowVerb `cmd:"" help:"Print the rules for sites, as YAML."`
-	Set  SetVerb  `cmd:"" help:"Replace the rules for sites on all nodes by those of a file."`
-	Test TestVerb `cmd:"" help:"Tell which rules for sites apply to a URL, and what follows."`
-	Edit EditVerb `cmd:"" help:"Edit the rules for sites in an editor, and set them if they were changed."`
+// sitesVerbs are the verbs about the rules for sites: they show, replace, edit and test the YAML text
+// that crawlnode crawl-config knows as the setting sites. The rules themselves are judged by package
+// config, here or in the node that is asked.
+type sitesVerbs struct {
+	Show sitesShowVerb `cmd:"" help:"Print the rules for sites, as YAML."`
+	Set  sitesSetVerb  `cmd:"" help:"Replace the rules for sites on all nodes by those of a file."`
+	Test sitesTestVerb `cmd:"" help:"Tell which rules for sites apply to a URL, and what follows."`
+	Edit sitesEditVerb `cmd:"" help:"Edit the rules for sites in an editor, and set them if they were changed."`
 }
 
 // Help gives the examples of the verbs.
-func (*Verbs) Help() string {
+func (*sitesVerbs) Help() string {
 	return command.Examples("crawlnode sites set rules.yaml",
 		"crawlnode sites test https://docs.example.org/guide/") + `
 
@@ -33,20 +34,20 @@ The rules give some hosts, domains or URLs another delay, header, log-in, proxy,
 depth and more than the rest of the crawl: docs/sites.md.`
 }
 
-// ShowVerb prints the rules.
-type ShowVerb struct {
-	remote.Source `embed:""`
+// sitesShowVerb prints the rules.
+type sitesShowVerb struct {
+	source `embed:""`
 }
 
 // Help gives the examples of the verb.
-func (*ShowVerb) Help() string {
+func (*sitesShowVerb) Help() string {
 	return command.Examples("crawlnode sites show > rules.yaml",
 		"crawlnode sites show --data-dir crawlnode-data/n1")
 }
 
 // Run prints the rules.
-func (v *ShowVerb) Run(ctx context.Context, env *command.Env) int {
-	return v.Answer(ctx, env, func(ctx context.Context, c remote.Answers) error {
+func (v *sitesShowVerb) Run(ctx context.Context, env *Env) int {
+	return v.Answer(ctx, env, func(ctx context.Context, c flags.Answers) error {
 		text, err := c.Sites(ctx)
 		if err != nil {
 			return err
@@ -59,14 +60,14 @@ func (v *ShowVerb) Run(ctx context.Context, env *command.Env) int {
 	})
 }
 
-// SetVerb replaces the rules.
-type SetVerb struct {
-	remote.Flags `embed:""`
-	File         string `arg:"" placeholder:"FILE" help:"YAML file of rules; - is stdin. An empty one takes all rules away."`
+// sitesSetVerb replaces the rules.
+type sitesSetVerb struct {
+	remote `embed:""`
+	File   string `arg:"" placeholder:"FILE" help:"YAML file of rules; - is stdin. An empty one takes all rules away."`
 }
 
 // Help gives the examples of the verb and says what happens.
-func (*SetVerb) Help() string {
+func (*sitesSetVerb) Help() string {
 	return command.Examples("crawlnode sites set rules.yaml",
 		"crawlnode sites set - --addr 127.0.0.1:27305 < rules.yaml") + `
 
@@ -76,21 +77,21 @@ with its line, and the exit code is 2.`
 }
 
 // Run sends the file.
-func (v *SetVerb) Run(ctx context.Context, env *command.Env) int {
-	text, err := read(env, v.File)
+func (v *sitesSetVerb) Run(ctx context.Context, env *Env) int {
+	text, err := readSites(env, v.File)
 	if err != nil {
 		return env.Fail(command.ExitUsage, "%v", err)
 	}
-	return v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
-		return set(ctx, env, c, text, "")
+	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+		return setSites(ctx, env, c, text, "")
 	})
 }
 
-// set sets rules and says so. With a tag nothing is changed unless the rules are still those.
-func set(ctx context.Context, env *command.Env, c *client.Client, text, tag string) error {
+// setSites sets rules and says so. With a tag nothing is changed unless the rules are still those.
+func setSites(ctx context.Context, env *Env, c *client.Client, text, tag string) error {
 	report, err := c.SetSites(ctx, text, tag)
 	if err != nil {
-		return plain(err)
+		return plainSitesError(err)
 	}
 	if len(report.Untold) > 0 {
 		env.Fail(0, "did not answer and will follow when they can be reached: %s",
@@ -105,8 +106,8 @@ func set(ctx context.Context, env *command.Env, c *client.Client, text, tag stri
 	return err
 }
 
-// plain leaves out the name of the setting before each mistake of a file: there is no other.
-func plain(err error) error {
+// plainSitesError leaves out the name of the setting before each mistake of a file: there is no other.
+func plainSitesError(err error) error {
 	failed := (*client.Error)(nil)
 	if !errors.As(err, &failed) {
 		return err
@@ -116,8 +117,8 @@ func plain(err error) error {
 	return &shorter
 }
 
-// read reads a file of rules, or stdin.
-func read(env *command.Env, file string) (string, error) {
+// readSites reads a file of rules, or stdin.
+func readSites(env *Env, file string) (string, error) {
 	if file != "-" {
 		return config.SitesFrom(file)
 	}
@@ -128,17 +129,17 @@ func read(env *command.Env, file string) (string, error) {
 	return string(text), nil
 }
 
-// TestVerb tells what holds for a URL.
-type TestVerb struct {
-	remote.Source `embed:""`
-	File          string `group:"politeness" placeholder:"FILE" help:"Test the rules of this file in place of those that are set, which stay; - is stdin."`
-	All           bool   `group:"output" help:"Show the values that no rule gives, too."`
-	Output        string `short:"o" group:"output" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
-	URL           string `arg:"" name:"url" help:"The URL, in any spelling."`
+// sitesTestVerb tells what holds for a URL.
+type sitesTestVerb struct {
+	source `embed:""`
+	File   string `group:"politeness" placeholder:"FILE" help:"Test the rules of this file in place of those that are set, which stay; - is stdin."`
+	All    bool   `group:"output" help:"Show the values that no rule gives, too."`
+	report `embed:""`
+	URL    string `arg:"" name:"url" help:"The URL, in any spelling."`
 }
 
 // Help gives the examples of the verb and says whose rules count.
-func (*TestVerb) Help() string {
+func (*sitesTestVerb) Help() string {
 	return command.Examples("crawlnode sites test https://docs.example.org/guide/",
 		"crawlnode sites test https://docs.example.org/guide/ --file rules.yaml --all") + `
 
@@ -149,16 +150,16 @@ Nothing is changed.`
 }
 
 // Run asks, or judges by itself.
-func (v *TestVerb) Run(ctx context.Context, env *command.Env) int {
+func (v *sitesTestVerb) Run(ctx context.Context, env *Env) int {
 	var text *string
 	if v.File != "" {
-		t, err := read(env, v.File)
+		t, err := readSites(env, v.File)
 		if err != nil {
 			return env.Fail(command.ExitUsage, "--file: %v", err)
 		}
 		text = &t
 	}
-	return v.Answer(ctx, env, func(ctx context.Context, c remote.Answers) error {
+	return v.Answer(ctx, env, func(ctx context.Context, c flags.Answers) error {
 		r, err := c.TestSites(ctx, v.URL, text)
 		_, named := env.Lookup("CRAWLNODE_ADDR")
 		named = named || v.Addr != ""
@@ -167,14 +168,14 @@ func (v *TestVerb) Run(ctx context.Context, env *command.Env) int {
 			return v.alone(env, *text)
 		}
 		if err != nil {
-			return plain(err)
+			return plainSitesError(err)
 		}
 		return v.write(env, r)
 	})
 }
 
 // alone judges beside the default settings.
-func (v *TestVerb) alone(env *command.Env, text string) error {
+func (v *sitesTestVerb) alone(env *Env, text string) error {
 	c := config.Default()
 	settings := c.Settings(env.Version)
 	r, err := config.SiteByText(&settings, text, v.URL)
@@ -184,11 +185,8 @@ func (v *TestVerb) alone(env *command.Env, text string) error {
 	return v.write(env, r)
 }
 
-func (v *TestVerb) write(env *command.Env, r crawl.SiteReport) error {
-	if v.Output == "json" {
-		enc := json.NewEncoder(env.Stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(r)
-	}
-	return plaintext.WriteSite(env.Stdout, &r, v.All)
+func (v *sitesTestVerb) write(env *Env, r crawl.SiteReport) error {
+	return writeReport(&v.report, env, r, func(out io.Writer, r crawl.SiteReport) error {
+		return plaintext.WriteSite(out, &r, v.All)
+	})
 }
