@@ -1,4 +1,4 @@
-package held
+package index
 
 import (
 	"encoding/binary"
@@ -7,21 +7,22 @@ import (
 	"crawlnode/search/segment"
 )
 
-// Set are the partitions that count; nil means all.
-type Set struct {
+// partitionSet are the partitions that count (decision 0237); nil means all. Equal sets have equal
+// keys.
+type partitionSet struct {
 	bits []uint64
 	key  string // bits, to tell sets apart
 }
 
-// maxPartition bounds the memory of a Set, whatever another node asks for.
+// maxPartition bounds the memory of a partitionSet, whatever another node asks for.
 const maxPartition = 1 << 20
 
-// New makes the Set of partitions; of nil it is nil.
-func New(partitions []uint32) *Set {
+// newPartitionSet makes the set of partitions; of nil it is nil.
+func newPartitionSet(partitions []uint32) *partitionSet {
 	if partitions == nil {
 		return nil
 	}
-	h := &Set{}
+	h := &partitionSet{}
 	most := uint32(0)
 	for _, p := range partitions {
 		if p < maxPartition {
@@ -42,17 +43,19 @@ func New(partitions []uint32) *Set {
 	return h
 }
 
-// Has reports whether a partition counts.
-func (h *Set) Has(partition uint32) bool {
+// has reports whether a partition counts.
+func (h *partitionSet) has(partition uint32) bool {
 	return int(partition/64) < len(h.bits) && h.bits[partition/64]&(1<<(partition%64)) != 0
 }
 
-// MostViews is how many views of a segment are kept: a node answers for the same partitions as long as the view of the cluster stays.
-const MostViews = 4
+// mostViews is how many views of a segment are kept: a node answers for the same partitions as long
+// as the view of the cluster stays.
+const mostViews = 4
 
-// Views remember which documents of a segment are of the partitions of a question: a bit a document, in place of a card of 64 bytes
-// for each one that has a word.
-type Views struct {
+// views remember which documents of a segment are of the partitions of a question: a bit a document,
+// in place of a card of 64 bytes for each one that has a word. They may be used by several
+// goroutines.
+type views struct {
 	mu sync.Mutex // held while a view is made, so that two questions do not make it twice
 	of []view     // the one that was used last is the last one
 }
@@ -62,8 +65,8 @@ type view struct {
 	docs segment.Set
 }
 
-// Of are the documents of a segment, deleted ones among them, that are of the partitions.
-func (v *Views) Of(seg *segment.Segment, held *Set) segment.Set {
+// docs are the documents of a segment, deleted ones among them, that are of the partitions.
+func (v *views) docs(seg *segment.Segment, held *partitionSet) segment.Set {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i, known := range v.of {
@@ -74,11 +77,11 @@ func (v *Views) Of(seg *segment.Segment, held *Set) segment.Set {
 	}
 	docs := make(segment.Set, (seg.Len()+63)/64)
 	for doc := range uint32(seg.Len()) {
-		if held.Has(seg.Partition(doc)) {
+		if held.has(seg.Partition(doc)) {
 			docs[doc/64] |= 1 << (doc % 64)
 		}
 	}
-	if len(v.of) == MostViews {
+	if len(v.of) == mostViews {
 		v.of = append(v.of[:0], v.of[1:]...)
 	}
 	v.of = append(v.of, view{held.key, docs})
