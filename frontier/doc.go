@@ -136,7 +136,6 @@
 //	commit     the one writer, partitions in memory, deletion of old copies
 //	storage    bytes by keys: Badger or memory, sync, damage, full disks
 //	layout     what keys and values look like
-//	due        which planned pages are due
 //	reader     one snapshot of one partition
 //	listing    pages of a partition's URLs
 //	filters    the cache of seen URLs, Bloom filters of URLs and payloads

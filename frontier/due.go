@@ -9,7 +9,6 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
-	"crawlnode/frontier/due"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 )
@@ -56,7 +55,7 @@ func (f *Frontier) Due(p crawl.Partition, until time.Time, n int) ([]Due, error)
 	var out []Due
 	var first []byte
 	err = f.readDue(p, &m, func(v *reader.Partition) error {
-		return due.Each(v, m.Epoch, from, func(rel []byte, d *Due) bool {
+		return eachDue(v, m.Epoch, from, func(rel []byte, d *Due) bool {
 			if first == nil {
 				first = bytes.Clone(rel)
 			}
@@ -95,7 +94,7 @@ func (f *Frontier) Planned(p crawl.Partition, after DueCursor, n int) (pages []D
 		return nil, after, false, err
 	}
 	err = f.readDue(p, &m, func(v *reader.Partition) (err error) {
-		pages, next, done, err = due.EachPlanned(v, m.Epoch, after, n)
+		pages, next, done, err = eachPlanned(v, m.Epoch, after, n)
 		return err
 	})
 	return pages, next, done, err
@@ -108,7 +107,7 @@ func (f *Frontier) EachPlanned(p crawl.Partition, visit func(Estimate) bool) err
 	if err != nil {
 		return err
 	}
-	return f.readDue(p, &m, func(v *reader.Partition) error { return due.EachEstimate(v, visit) })
+	return f.readDue(p, &m, func(v *reader.Partition) error { return eachEstimate(v, visit) })
 }
 
 // duePiece is the number of pages in one request: each writes its record, two places, its host and
@@ -235,7 +234,7 @@ func (pg part) queueDue(d *layout.DueSlot, rec *crawl.Record) {
 	rec.Item = it
 	rec.ETag, rec.LastModified, rec.State, rec.Reason = etag, modified, crawl.Queued, ""
 	pg.Set(layout.AppendRecordKey(nil, d.Host, d.Fingerprint), layout.EncodeRecord(rec))
-	due.CountOverdue(&pg.State.Counters, now.Sub(pg.State.Line.Read(d.Time())))
+	countOverdue(&pg.State.Counters, now.Sub(pg.State.Line.Read(d.Time())))
 }
 
 // replan has a planned page planned anew; false: it is none any more.

@@ -10,7 +10,6 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/cash"
 	"crawlnode/frontier/commit"
-	"crawlnode/frontier/due"
 	"crawlnode/frontier/guests"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
@@ -29,7 +28,7 @@ type Frontier struct {
 	o              commit.Options
 	// planner plans the next visits of pages; nil: none are planned.
 	planner  Planner
-	dueHeads due.Heads
+	dueHeads dueHeads
 
 	// The rest belongs to the writer's goroutine.
 	importing  map[crawl.Partition]*Import

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier/due"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/result"
 	"crawlnode/recrawl/visits"
@@ -44,7 +43,7 @@ func (pg part) planVisit(host crawl.Host, fp layout.Fingerprint, old, rec *crawl
 	if it.Revisit {
 		told := Revisit{Copy: plan.Copy}
 		if o.Status != 0 && it.Via != crawl.ViaSitemapFile {
-			due.CountRevisit(&pg.State.Counters, o.Status, plan.Verdict)
+			countRevisit(&pg.State.Counters, o.Status, plan.Verdict)
 			told.Answered = true
 			told.Changed = plan.Verdict == visits.Changed || plan.Verdict == visits.Gone && visits.AnswerOf(old.Status) == visits.Content
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier/due"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 )
@@ -18,7 +17,7 @@ func (f *Frontier) Unplanned(p crawl.Partition, after DueCursor, n int) (pages [
 		return nil, after, false, err
 	}
 	err = f.readDue(p, &m, func(v *reader.Partition) (err error) {
-		pages, next, done, err = due.EachUnplanned(v, m.Epoch, after, n)
+		pages, next, done, err = eachUnplanned(v, m.Epoch, after, n)
 		return err
 	})
 	return pages, next, done, err

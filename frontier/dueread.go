@@ -1,4 +1,4 @@
-package due
+package frontier
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"crawlnode/frontier/reader"
 )
 
-// Entry is a planned page of a held partition.
-type Entry struct {
+// Due is a planned page of a held partition.
+type Due struct {
 	Partition crawl.Partition
 	Epoch     crawl.Epoch // in which it was read
 	layout.DueSlot
@@ -19,24 +19,24 @@ type Entry struct {
 }
 
 // Visit reports whether the page is visited at its time; otherwise it is planned anew.
-func (e *Entry) Visit() bool { return e.Flags&layout.DueVisit != 0 }
+func (e *Due) Visit() bool { return e.Flags&layout.DueVisit != 0 }
 
-// Cursor is a place in the order of due times, or of records; "" is its start. It is an opaque string.
-type Cursor string
+// DueCursor is a place in the order of due times, or of records; "" is its start. It is an opaque string.
+type DueCursor string
 
 // Key is the relative key of a place in a table.
-func (c Cursor) Key(table byte) []byte { return append([]byte{table}, c...) }
+func (c DueCursor) Key(table byte) []byte { return append([]byte{table}, c...) }
 
-// Behind is the place behind a relative key.
-func Behind(rel []byte) Cursor { return Cursor(rel[1:]) + "\x00" }
+// dueBehind is the place behind a relative key.
+func dueBehind(rel []byte) DueCursor { return DueCursor(rel[1:]) + "\x00" }
 
-// Each reads the planned pages from a relative key on, until visit returns false. visit may keep neither.
-func Each(v *reader.Partition, epoch crawl.Epoch, from []byte, visit func(rel []byte, e *Entry) bool) error {
+// eachDue reads the planned pages from a relative key on, until visit returns false. visit may keep neither.
+func eachDue(v *reader.Partition, epoch crawl.Epoch, from []byte, visit func(rel []byte, e *Due) bool) error {
 	it := v.Iterate([]byte{layout.TableDue})
 	defer it.Close()
 	for it.Seek(v.Abs(from)); it.Valid(); it.Next() {
 		rel := it.Key()[layout.PrefixLen:]
-		e := Entry{Partition: v.Generation.Partition, Epoch: epoch}
+		e := Due{Partition: v.Generation.Partition, Epoch: epoch}
 		var ok bool
 		if e.DueSlot, ok = layout.ParseDueKey(rel); !ok {
 			return fmt.Errorf("%w: the place of a due page", layout.ErrCorrupt)
@@ -56,8 +56,8 @@ func Each(v *reader.Partition, epoch crawl.Epoch, from []byte, visit func(rel []
 	return nil
 }
 
-// EachEstimate is Each for what the pages count for alone.
-func EachEstimate(v *reader.Partition, visit func(Estimate) bool) error {
+// eachEstimate is eachDue for what the pages count for alone.
+func eachEstimate(v *reader.Partition, visit func(Estimate) bool) error {
 	it := v.Iterate([]byte{layout.TableDue})
 	defer it.Close()
 	for it.Seek(v.Abs([]byte{layout.TableDue})); it.Valid(); it.Next() {
@@ -84,9 +84,9 @@ type Unplanned struct {
 	Fingerprint layout.Fingerprint
 }
 
-// EachUnplanned looks at up to n records behind a place and returns those of done pages without a plan. done
+// eachUnplanned looks at up to n records behind a place and returns those of done pages without a plan. done
 // says that the end is reached.
-func EachUnplanned(v *reader.Partition, epoch crawl.Epoch, after Cursor, n int) (pages []Unplanned, next Cursor, done bool, err error) {
+func eachUnplanned(v *reader.Partition, epoch crawl.Epoch, after DueCursor, n int) (pages []Unplanned, next DueCursor, done bool, err error) {
 	next, done, err = eachDone(v, after, n, func(host crawl.Host, fp layout.Fingerprint, rec *crawl.Record) {
 		if rec.Visits == "" || rec.CheckAt.IsZero() {
 			pages = append(pages, Unplanned{v.Generation.Partition, epoch, host, fp})
@@ -95,20 +95,20 @@ func EachUnplanned(v *reader.Partition, epoch crawl.Epoch, after Cursor, n int) 
 	return pages, next, done, err
 }
 
-// EachPlanned is EachUnplanned for the done pages that have a plan. Their entries say nothing of what they count for.
+// eachPlanned is eachUnplanned for the done pages that have a plan. Their entries say nothing of what they count for.
 // It goes through the records, whose keys stay: a page that is planned anew meanwhile is not met again.
-func EachPlanned(v *reader.Partition, epoch crawl.Epoch, after Cursor, n int) (pages []Entry, next Cursor, done bool, err error) {
+func eachPlanned(v *reader.Partition, epoch crawl.Epoch, after DueCursor, n int) (pages []Due, next DueCursor, done bool, err error) {
 	next, done, err = eachDone(v, after, n, func(host crawl.Host, fp layout.Fingerprint, rec *crawl.Record) {
 		if rec.Visits != "" && !rec.CheckAt.IsZero() {
 			d := layout.DueAt(rec.CheckAt, host, fp)
-			pages = append(pages, Entry{Partition: v.Generation.Partition, Epoch: epoch, DueSlot: d, At: v.Line.Read(d.Time())})
+			pages = append(pages, Due{Partition: v.Generation.Partition, Epoch: epoch, DueSlot: d, At: v.Line.Read(d.Time())})
 		}
 	})
 	return pages, next, done, err
 }
 
 // eachDone looks at up to n records behind a place, and calls visit for those of done pages.
-func eachDone(v *reader.Partition, after Cursor, n int, visit func(crawl.Host, layout.Fingerprint, *crawl.Record)) (next Cursor, done bool, err error) {
+func eachDone(v *reader.Partition, after DueCursor, n int, visit func(crawl.Host, layout.Fingerprint, *crawl.Record)) (next DueCursor, done bool, err error) {
 	it := v.Iterate([]byte{layout.TableRecords})
 	defer it.Close()
 	for it.Seek(v.Abs(after.Key(layout.TableRecords))); it.Valid(); it.Next() {
@@ -117,7 +117,7 @@ func eachDone(v *reader.Partition, after Cursor, n int, visit func(crawl.Host, l
 		}
 		n--
 		rel := it.Key()[layout.PrefixLen:]
-		after = Behind(rel)
+		after = dueBehind(rel)
 		host, fp, ok := layout.ParseRecordKey(rel)
 		value, err := it.Value()
 		if err == nil && !ok {

@@ -1,4 +1,4 @@
-package due
+package frontier
 
 import (
 	"time"
@@ -83,7 +83,7 @@ type Plan struct {
 
 // Revisit is what a visit of a page that was due has brought.
 type Revisit struct {
-	Answered bool // CountRevisit counts it
+	Answered bool // countRevisit counts it
 	Changed  bool // it found a change; a page that is gone is one, once
 	Copy     visits.Copy
 }

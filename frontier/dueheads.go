@@ -1,4 +1,4 @@
-package due
+package frontier
 
 import (
 	"bytes"
@@ -12,14 +12,14 @@ import (
 // reader that began at the front would walk over all of them, each time. So for each held
 // partition the place is kept below which nothing is, and what is planned below it moves it back.
 
-// Heads has the heads of the held partitions. The writer tells it what was committed, readers what they found.
-type Heads struct {
+// dueHeads has the heads of the held partitions. The writer tells it what was committed, readers what they found.
+type dueHeads struct {
 	mu    sync.Mutex // guards the rest
-	parts map[crawl.Partition]*head
+	parts map[crawl.Partition]*dueHead
 }
 
 // head is what is known of the first due page of one partition.
-type head struct {
+type dueHead struct {
 	gen layout.Generation
 	// from is a relative key: no live one is below it. nil: nothing is known.
 	from []byte
@@ -32,20 +32,20 @@ type head struct {
 }
 
 // of returns the head of a generation, made anew when it is of another one. h.mu is locked.
-func (h *Heads) of(gen layout.Generation) *head {
+func (h *dueHeads) of(gen layout.Generation) *dueHead {
 	d := h.parts[gen.Partition]
 	if d == nil || d.gen != gen {
 		if h.parts == nil {
-			h.parts = map[crawl.Partition]*head{}
+			h.parts = map[crawl.Partition]*dueHead{}
 		}
-		d = &head{gen: gen}
+		d = &dueHead{gen: gen}
 		h.parts[gen.Partition] = d
 	}
 	return d
 }
 
 // Put notes a page that is due, by its relative key, after the commit. It keeps the key.
-func (h *Heads) Put(gen layout.Generation, key []byte) {
+func (h *dueHeads) Put(gen layout.Generation, key []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	d := h.of(gen)
@@ -64,7 +64,7 @@ func (h *Heads) Put(gen layout.Generation, key []byte) {
 }
 
 // Del notes that a page has left its place, after the commit.
-func (h *Heads) Del(gen layout.Generation, place layout.DueSlot) {
+func (h *dueHeads) Del(gen layout.Generation, place layout.DueSlot) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	d := h.of(gen)
@@ -76,14 +76,14 @@ func (h *Heads) Del(gen layout.Generation, place layout.DueSlot) {
 
 // Forget drops what is known of a partition: it changes behind the writer's back from now on, or
 // did so until now.
-func (h *Heads) Forget(p crawl.Partition) {
+func (h *dueHeads) Forget(p crawl.Partition) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.parts, p)
 }
 
 // Known returns the first live key without a read. ok is false when it is not known; nil: there is none.
-func (h *Heads) Known(gen layout.Generation) (first []byte, ok bool) {
+func (h *dueHeads) Known(gen layout.Generation) (first []byte, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	d := h.of(gen)
@@ -96,15 +96,15 @@ func (h *Heads) Known(gen layout.Generation) (first []byte, ok bool) {
 	return nil, false
 }
 
-// Look is a read of the front of the table.
-type Look struct {
-	heads *Heads
-	head  *head
+// dueLook is a read of the front of the table.
+type dueLook struct {
+	heads *dueHeads
+	head  *dueHead
 	From  []byte // the relative key where to begin; nil: at the front
 }
 
 // Begin is called before the snapshot is opened.
-func (h *Heads) Begin(gen layout.Generation) Look {
+func (h *dueHeads) Begin(gen layout.Generation) dueLook {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	d := h.of(gen)
@@ -112,11 +112,11 @@ func (h *Heads) Begin(gen layout.Generation) Look {
 		d.changed, d.low = false, nil
 	}
 	d.readers++
-	return Look{h, d, d.from}
+	return dueLook{h, d, d.from}
 }
 
 // End notes the first live key that was found; nil: there is none. found is false when the read failed.
-func (r *Look) End(first []byte, found bool) {
+func (r *dueLook) End(first []byte, found bool) {
 	r.heads.mu.Lock()
 	defer r.heads.mu.Unlock()
 	d := r.head

@@ -1,4 +1,4 @@
-package due
+package frontier
 
 import (
 	"bytes"
@@ -31,11 +31,11 @@ func TestHeads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	gen := layout.Generation{Partition: 3, Number: 1}
 	type read struct {
-		look Look
+		look dueLook
 		seen table
 	}
 	for range 300 {
-		var h Heads
+		var h dueHeads
 		store := table{}
 		var notes []func()
 		var reads []read
@@ -68,7 +68,7 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-func (h *Heads) check(t *testing.T, gen layout.Generation, store table) {
+func (h *dueHeads) check(t *testing.T, gen layout.Generation, store table) {
 	t.Helper()
 	want := store.firstFrom(nil)
 	if first, ok := h.Known(gen); ok && !bytes.Equal(first, want) {
@@ -83,7 +83,7 @@ func (h *Heads) check(t *testing.T, gen layout.Generation, store table) {
 
 // TestHeadsOfAnotherCopy: what was known of one generation says nothing of the next one.
 func TestHeadsOfAnotherCopy(t *testing.T) {
-	var h Heads
+	var h dueHeads
 	gen := layout.Generation{Partition: 3, Number: 1}
 	look := h.Begin(gen)
 	look.End(nil, true)
@@ -107,7 +107,7 @@ func TestCountOverdue(t *testing.T) {
 		want int
 	}{{-time.Hour, 0}, {0, 0}, {time.Second, 0}, {time.Second + 1, 1}, {time.Minute, 5}, {1 << 62, crawl.NumOverdueBuckets - 1}} {
 		var c crawl.Counters
-		if CountOverdue(&c, tc.late); c.Overdue[tc.want] != 1 {
+		if countOverdue(&c, tc.late); c.Overdue[tc.want] != 1 {
 			t.Errorf("%v: %v", tc.late, c.Overdue)
 		}
 	}

@@ -1,4 +1,4 @@
-package due
+package frontier
 
 import (
 	"math"
@@ -9,8 +9,8 @@ import (
 	"crawlnode/recrawl/visits"
 )
 
-// CountRevisit counts an answered visit of a page that was due.
-func CountRevisit(c *crawl.Counters, status int, v visits.Verdict) {
+// countRevisit counts an answered visit of a page that was due.
+func countRevisit(c *crawl.Counters, status int, v visits.Verdict) {
 	c.Revisits++
 	if status == http.StatusNotModified {
 		c.NotModified++
@@ -26,8 +26,8 @@ func CountRevisit(c *crawl.Counters, status int, v visits.Verdict) {
 	}
 }
 
-// CountOverdue counts how late a page is queued; one that is queued before its time counts as not late.
-func CountOverdue(c *crawl.Counters, late time.Duration) {
+// countOverdue counts how late a page is queued; one that is queued before its time counts as not late.
+func countOverdue(c *crawl.Counters, late time.Duration) {
 	seconds := int64(math.Ceil(max(late, 0).Seconds()))
 	i := 0
 	for i < len(crawl.OverdueBuckets) && seconds > crawl.OverdueBuckets[i] {
