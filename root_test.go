@@ -103,7 +103,7 @@ var table = []rule{
 		"crawl", "frontier", "importance/opic", "local/files", "peer/fanout", "pipeline", "ticks",
 		"web",
 	},
-		"the index and the questions to it; calls and rules are functions that it is given"},
+		"the index and the questions to it; the cluster is an interface that it declares"},
 	{"render/browser", nil, "it drives a browser, whoever asks"},
 	{"render", []string{"crawl", "peer", "pipeline", "ring", "scheduler", "settings/sites", "web"},
 		"what pages ask for is fetched in the hosts' turns"},
