@@ -26,7 +26,8 @@ func countRevisit(c *crawl.Counters, status int, v visits.Verdict) {
 	}
 }
 
-// countOverdue counts how late a page is queued; one that is queued before its time counts as not late.
+// countOverdue counts how late a page is queued; one that is queued before its time counts as not
+// late.
 func countOverdue(c *crawl.Counters, late time.Duration) {
 	seconds := int64(math.Ceil(max(late, 0).Seconds()))
 	i := 0

@@ -8,11 +8,13 @@ import (
 	"crawlnode/frontier/layout"
 )
 
-// Pages leave the front of the table of due pages, and their deleted keys stay until the store compacts: a
-// reader that began at the front would walk over all of them, each time. So for each held
-// partition the place is kept below which nothing is, and what is planned below it moves it back.
+// Pages leave the front of the table of due pages, and their deleted keys stay until the store
+// compacts: a reader that began at the front would walk over all of them, each time. So for each
+// held partition the place is kept below which nothing is, and what is planned below it moves it
+// back.
 
-// dueHeads has the heads of the held partitions. The writer tells it what was committed, readers what they found.
+// dueHeads has the heads of the held partitions. The writer tells it what was committed, readers
+// what they found. It may be used by many goroutines; a dueLook belongs to one.
 type dueHeads struct {
 	mu    sync.Mutex // guards the rest
 	parts map[crawl.Partition]*dueHead
@@ -44,8 +46,8 @@ func (h *dueHeads) of(gen layout.Generation) *dueHead {
 	return d
 }
 
-// Put notes a page that is due, by its relative key, after the commit. It keeps the key.
-func (h *dueHeads) Put(gen layout.Generation, key []byte) {
+// put notes a page that is due, by its relative key, after the commit. It keeps the key.
+func (h *dueHeads) put(gen layout.Generation, key []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	d := h.of(gen)
@@ -63,8 +65,8 @@ func (h *dueHeads) Put(gen layout.Generation, key []byte) {
 	}
 }
 
-// Del notes that a page has left its place, after the commit.
-func (h *dueHeads) Del(gen layout.Generation, place layout.DueSlot) {
+// del notes that a page has left its place, after the commit.
+func (h *dueHeads) del(gen layout.Generation, place layout.DueSlot) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	d := h.of(gen)
@@ -74,16 +76,17 @@ func (h *dueHeads) Del(gen layout.Generation, place layout.DueSlot) {
 	}
 }
 
-// Forget drops what is known of a partition: it changes behind the writer's back from now on, or
+// forget drops what is known of a partition: it changes behind the writer's back from now on, or
 // did so until now.
-func (h *dueHeads) Forget(p crawl.Partition) {
+func (h *dueHeads) forget(p crawl.Partition) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.parts, p)
 }
 
-// Known returns the first live key without a read. ok is false when it is not known; nil: there is none.
-func (h *dueHeads) Known(gen layout.Generation) (first []byte, ok bool) {
+// known returns the first live key without a read. ok is false when it is not known; nil: there is
+// none.
+func (h *dueHeads) known(gen layout.Generation) (first []byte, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	d := h.of(gen)
@@ -100,11 +103,11 @@ func (h *dueHeads) Known(gen layout.Generation) (first []byte, ok bool) {
 type dueLook struct {
 	heads *dueHeads
 	head  *dueHead
-	From  []byte // the relative key where to begin; nil: at the front
+	from  []byte // the relative key where to begin; nil: at the front
 }
 
-// Begin is called before the snapshot is opened.
-func (h *dueHeads) Begin(gen layout.Generation) dueLook {
+// begin is called before the snapshot is opened.
+func (h *dueHeads) begin(gen layout.Generation) dueLook {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	d := h.of(gen)
@@ -115,8 +118,9 @@ func (h *dueHeads) Begin(gen layout.Generation) dueLook {
 	return dueLook{h, d, d.from}
 }
 
-// End notes the first live key that was found; nil: there is none. found is false when the read failed.
-func (r *dueLook) End(first []byte, found bool) {
+// end notes the first live key that was found; nil: there is none. found is false when the read
+// failed.
+func (r *dueLook) end(first []byte, found bool) {
 	r.heads.mu.Lock()
 	defer r.heads.mu.Unlock()
 	d := r.head

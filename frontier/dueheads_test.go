@@ -12,10 +12,10 @@ import (
 	"crawlnode/frontier/layout"
 )
 
-// table is what a store has, as one reader or writer after the other sees it.
-type table map[layout.DueSlot]bool
+// dueTable is what a store has, as one reader or writer after the other sees it.
+type dueTable map[layout.DueSlot]bool
 
-func (t table) firstFrom(from []byte) (first []byte) {
+func (t dueTable) firstFrom(from []byte) (first []byte) {
 	for d := range t {
 		key := layout.AppendDueKey(nil, &d)
 		if bytes.Compare(key, from) >= 0 && (first == nil || bytes.Compare(key, first) < 0) {
@@ -25,18 +25,19 @@ func (t table) firstFrom(from []byte) (first []byte) {
 	return first
 }
 
-// TestHeads: writes that are noted after they can be seen, and reads of older snapshots, in any order: once all is noted,
-// nothing live is below where a reader begins, and a head that is called known is the first.
-func TestHeads(t *testing.T) {
+// TestDueHeads: writes that are noted after they can be seen, and reads of older snapshots, in any
+// order: once all is noted, nothing live is below where a reader begins, and a head that is called
+// known is the first.
+func TestDueHeads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	gen := layout.Generation{Partition: 3, Number: 1}
 	type read struct {
 		look dueLook
-		seen table
+		seen dueTable
 	}
 	for range 300 {
 		var h dueHeads
-		store := table{}
+		store := dueTable{}
 		var notes []func()
 		var reads []read
 		for range 60 {
@@ -44,22 +45,22 @@ func TestHeads(t *testing.T) {
 			case k < 3:
 				d := layout.DueAt(time.Unix(int64(rng.IntN(50)), 0), "h", layout.Fingerprint{byte(rng.IntN(3))})
 				store[d] = true
-				notes = append(notes, func() { h.Put(gen, layout.AppendDueKey(nil, &d)) })
+				notes = append(notes, func() { h.put(gen, layout.AppendDueKey(nil, &d)) })
 			case k < 5 && len(store) > 0:
 				d := slices.Collect(maps.Keys(store))[0]
 				delete(store, d)
-				notes = append(notes, func() { h.Del(gen, d) })
+				notes = append(notes, func() { h.del(gen, d) })
 			case k < 7 && len(notes) > 0: // the writer notes in the order of its commits
 				notes[0]()
 				notes = notes[1:]
 			case k < 8:
-				look := h.Begin(gen)
+				look := h.begin(gen)
 				reads = append(reads, read{look, maps.Clone(store)})
 			case len(reads) > 0:
 				i := rng.IntN(len(reads))
 				r := reads[i]
 				reads = slices.Delete(reads, i, i+1)
-				r.look.End(r.seen.firstFrom(r.look.From), rng.IntN(5) > 0)
+				r.look.end(r.seen.firstFrom(r.look.from), rng.IntN(5) > 0)
 			}
 			if len(notes) == 0 {
 				h.check(t, gen, store)
@@ -68,35 +69,35 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-func (h *dueHeads) check(t *testing.T, gen layout.Generation, store table) {
+func (h *dueHeads) check(t *testing.T, gen layout.Generation, store dueTable) {
 	t.Helper()
 	want := store.firstFrom(nil)
-	if first, ok := h.Known(gen); ok && !bytes.Equal(first, want) {
+	if first, ok := h.known(gen); ok && !bytes.Equal(first, want) {
 		t.Fatalf("the head is %x, want %x", first, want)
 	}
-	look := h.Begin(gen)
-	if got := store.firstFrom(look.From); !bytes.Equal(got, want) {
-		t.Fatalf("a read from %x finds %x, want %x", look.From, got, want)
+	look := h.begin(gen)
+	if got := store.firstFrom(look.from); !bytes.Equal(got, want) {
+		t.Fatalf("a read from %x finds %x, want %x", look.from, got, want)
 	}
-	look.End(nil, false)
+	look.end(nil, false)
 }
 
-// TestHeadsOfAnotherCopy: what was known of one generation says nothing of the next one.
-func TestHeadsOfAnotherCopy(t *testing.T) {
+// TestDueHeadsOfAnotherCopy: what was known of one generation says nothing of the next one.
+func TestDueHeadsOfAnotherCopy(t *testing.T) {
 	var h dueHeads
 	gen := layout.Generation{Partition: 3, Number: 1}
-	look := h.Begin(gen)
-	look.End(nil, true)
-	if first, ok := h.Known(gen); !ok || first != nil {
+	look := h.begin(gen)
+	look.end(nil, true)
+	if first, ok := h.known(gen); !ok || first != nil {
 		t.Fatalf("an empty table: %x, %v", first, ok)
 	}
-	if _, ok := h.Known(layout.Generation{Partition: 3, Number: 2}); ok {
+	if _, ok := h.known(layout.Generation{Partition: 3, Number: 2}); ok {
 		t.Fatal("the head of another copy is known")
 	}
-	look = h.Begin(gen)
-	h.Forget(3)
-	look.End(nil, true)
-	if _, ok := h.Known(gen); ok {
+	look = h.begin(gen)
+	h.forget(3)
+	look.end(nil, true)
+	if _, ok := h.known(gen); ok {
 		t.Fatal("a read that began before has said what is forgotten")
 	}
 }
@@ -105,7 +106,10 @@ func TestCountOverdue(t *testing.T) {
 	for _, tc := range []struct {
 		late time.Duration
 		want int
-	}{{-time.Hour, 0}, {0, 0}, {time.Second, 0}, {time.Second + 1, 1}, {time.Minute, 5}, {1 << 62, crawl.NumOverdueBuckets - 1}} {
+	}{
+		{-time.Hour, 0}, {0, 0}, {time.Second, 0}, {time.Second + 1, 1}, {time.Minute, 5},
+		{1 << 62, crawl.NumOverdueBuckets - 1},
+	} {
 		var c crawl.Counters
 		if countOverdue(&c, tc.late); c.Overdue[tc.want] != 1 {
 			t.Errorf("%v: %v", tc.late, c.Overdue)

@@ -21,17 +21,21 @@ type Due struct {
 // Visit reports whether the page is visited at its time; otherwise it is planned anew.
 func (e *Due) Visit() bool { return e.Flags&layout.DueVisit != 0 }
 
-// DueCursor is a place in the order of due times, or of records; "" is its start. It is an opaque string.
+// DueCursor is a place in the order of due times, or of records; "" is its start. It is an opaque
+// string.
 type DueCursor string
 
-// Key is the relative key of a place in a table.
-func (c DueCursor) Key(table byte) []byte { return append([]byte{table}, c...) }
+// key is the relative key of a place in a table.
+func (c DueCursor) key(table byte) []byte { return append([]byte{table}, c...) }
 
 // dueBehind is the place behind a relative key.
 func dueBehind(rel []byte) DueCursor { return DueCursor(rel[1:]) + "\x00" }
 
-// eachDue reads the planned pages from a relative key on, until visit returns false. visit may keep neither.
-func eachDue(v *reader.Partition, epoch crawl.Epoch, from []byte, visit func(rel []byte, e *Due) bool) error {
+// eachDue reads the planned pages from a relative key on, until visit returns false. visit may keep
+// neither.
+func eachDue(
+	v *reader.Partition, epoch crawl.Epoch, from []byte, visit func(rel []byte, e *Due) bool,
+) error {
 	it := v.Iterate([]byte{layout.TableDue})
 	defer it.Close()
 	for it.Seek(v.Abs(from)); it.Valid(); it.Next() {
@@ -76,42 +80,14 @@ func eachEstimate(v *reader.Partition, visit func(Estimate) bool) error {
 	return nil
 }
 
-// Unplanned is a done page without a plan: it was done while no page was visited again.
-type Unplanned struct {
-	Partition   crawl.Partition
-	Epoch       crawl.Epoch
-	Host        crawl.Host
-	Fingerprint layout.Fingerprint
-}
-
-// eachUnplanned looks at up to n records behind a place and returns those of done pages without a plan. done
-// says that the end is reached.
-func eachUnplanned(v *reader.Partition, epoch crawl.Epoch, after DueCursor, n int) (pages []Unplanned, next DueCursor, done bool, err error) {
-	next, done, err = eachDone(v, after, n, func(host crawl.Host, fp layout.Fingerprint, rec *crawl.Record) {
-		if rec.Visits == "" || rec.CheckAt.IsZero() {
-			pages = append(pages, Unplanned{v.Generation.Partition, epoch, host, fp})
-		}
-	})
-	return pages, next, done, err
-}
-
-// eachPlanned is eachUnplanned for the done pages that have a plan. Their entries say nothing of what they count for.
-// It goes through the records, whose keys stay: a page that is planned anew meanwhile is not met again.
-func eachPlanned(v *reader.Partition, epoch crawl.Epoch, after DueCursor, n int) (pages []Due, next DueCursor, done bool, err error) {
-	next, done, err = eachDone(v, after, n, func(host crawl.Host, fp layout.Fingerprint, rec *crawl.Record) {
-		if rec.Visits != "" && !rec.CheckAt.IsZero() {
-			d := layout.DueAt(rec.CheckAt, host, fp)
-			pages = append(pages, Due{Partition: v.Generation.Partition, Epoch: epoch, DueSlot: d, At: v.Line.Read(d.Time())})
-		}
-	})
-	return pages, next, done, err
-}
-
 // eachDone looks at up to n records behind a place, and calls visit for those of done pages.
-func eachDone(v *reader.Partition, after DueCursor, n int, visit func(crawl.Host, layout.Fingerprint, *crawl.Record)) (next DueCursor, done bool, err error) {
+func eachDone(
+	v *reader.Partition, after DueCursor, n int,
+	visit func(crawl.Host, layout.Fingerprint, *crawl.Record),
+) (next DueCursor, done bool, err error) {
 	it := v.Iterate([]byte{layout.TableRecords})
 	defer it.Close()
-	for it.Seek(v.Abs(after.Key(layout.TableRecords))); it.Valid(); it.Next() {
+	for it.Seek(v.Abs(after.key(layout.TableRecords))); it.Valid(); it.Next() {
 		if n <= 0 {
 			return after, false, nil
 		}

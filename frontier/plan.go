@@ -141,14 +141,14 @@ func (pg part) setDue(d layout.DueSlot, e Estimate) {
 	key := layout.AppendDueKey(nil, &d)
 	pg.Set(key, layout.EncodeDue(e))
 	gen, heads := pg.Gen(), &pg.f.dueHeads
-	pg.Group.Then(func() { heads.Put(gen, key) })
+	pg.Group.Then(func() { heads.put(gen, key) })
 }
 
 // dropDue takes a planned page out of the due ones.
 func (pg part) dropDue(d layout.DueSlot) {
 	pg.Del(layout.AppendDueKey(nil, &d))
 	gen, heads := pg.Gen(), &pg.f.dueHeads
-	pg.Group.Then(func() { heads.Del(gen, d) })
+	pg.Group.Then(func() { heads.del(gen, d) })
 }
 
 // unplan takes a page out of the due ones, if it is there, before it is planned anew.

@@ -44,8 +44,8 @@ type Page struct {
 	// Record is the page's, from before the visit. Without a result it is the first visit. Its
 	// VisitedAt and CheckAt are not for the judge, but for whether VisitedAt is known.
 	Record *crawl.Record
-	// Counted: its site counts the page, with what Record.Visits says. A page that was forgotten has visits
-	// and is not counted.
+	// Counted: its site counts the page, with what Record.Visits says. A page that was forgotten has
+	// visits and is not counted.
 	Counted bool
 	Site    string          // visits.Site of its host; "": none yet
 	Host    crawl.HostState // politeness; times are not for the judge
@@ -53,7 +53,8 @@ type Page struct {
 	// partition's timeline. 0: it is not known. Blurred: more than half of it may be missing.
 	Elapsed time.Duration
 	Blurred bool
-	// Weight is how important the page is, 0 to 1, as far as the one knows who completes the visit; 0: not known.
+	// Weight is how important the page is, 0 to 1, as far as the one knows who completes the visit; 0:
+	// not known.
 	Weight float64
 	// Spread is a number of the page from 0 to below 1, as good as random.
 	Spread float64
@@ -72,8 +73,8 @@ type Plan struct {
 	// Parked: the page has no next visit for now. It stays done, with what Visits knows of it, and is
 	// among the unplanned ones.
 	Parked bool
-	// Before is what the page counted with, good only when it is counted. Estimate is what it counts with from now
-	// on; it has DueVisit when the page is visited after Wait.
+	// Before is what the page counted with, good only when it is counted. Estimate is what it counts
+	// with from now on; it has DueVisit when the page is visited after Wait.
 	Before, Estimate Estimate
 	Site             string
 	Verdict          visits.Verdict
