@@ -44,20 +44,23 @@ func (n *Node) newDispatcher(t *turns.Turns, wishes scheduler.Wishes) *scheduler
 	return d
 }
 
-// newElsewhere makes what fetches a robots.txt of a host that another node holds.
-func (n *Node) newElsewhere() *scheduler.Elsewhere {
-	return scheduler.NewElsewhere(scheduler.ElsewhereOptions{
-		Self: n.id, Partitions: n.partitions, Holder: n.router.Holder,
-		Dispatcher: func() *scheduler.Dispatcher {
-			if e := n.engine.Load(); e != nil {
-				return e.dispatcher
-			}
-			return nil
-		},
-		Ask: func(ctx context.Context, to crawl.NodeID, req *peer.RobotsRequest) (*peer.RobotsReply, error) {
-			return peer.Call(ctx, n.pool, n.target(to), req, peer.PeerClient.Robots)
-		},
-	})
+// robotsCluster is the cluster as it is asked for a robots.txt of a host that another node holds.
+type robotsCluster struct{ node *Node }
+
+func (c robotsCluster) Partitions() int                       { return c.node.partitions() }
+func (c robotsCluster) Holder(p crawl.Partition) crawl.NodeID { return c.node.router.Holder(p) }
+
+func (c robotsCluster) Dispatcher() *scheduler.Dispatcher {
+	if e := c.node.engine.Load(); e != nil {
+		return e.dispatcher
+	}
+	return nil
+}
+
+func (c robotsCluster) Ask(
+	ctx context.Context, to crawl.NodeID, q *peer.RobotsRequest,
+) (*peer.RobotsReply, error) {
+	return peer.Call(ctx, c.node.pool, c.node.target(to), q, peer.PeerClient.Robots)
 }
 
 // Robots answers another node's question for a file.
