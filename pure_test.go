@@ -12,7 +12,7 @@ import (
 // pureCores are the packages that decide and do nothing: no clock, no I/O, no
 // goroutine, no channel. Time and randomness are arguments, so each of their tests can be
 // repeated exactly.
-var pureCores = []string{"ring", "scheduler/core", "scheduler/timers", "scheduler/shares", "importance/opic", "importance/pagerank", "membership/consensus", "handoff/machine", "scheduler/addresses", "workers/leases", "recrawl/visits", "recrawl/policy/estimate", "recrawl/policy", "recrawl/visits/claims", "focus", "retry",
+var pureCores = []string{"ring", "scheduler/core", "scheduler/shares", "importance/opic", "importance/pagerank", "membership/consensus", "handoff/machine", "scheduler/addresses", "workers/leases", "recrawl/visits", "recrawl/policy/estimate", "recrawl/policy", "focus", "retry",
 	"web/statuses"}
 
 // pureImports are the packages from outside the project that a pure core may

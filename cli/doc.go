@@ -9,7 +9,6 @@
 //
 //	command     streams, exit codes, the progress line, the flags of the settings
 //	remote      how a verb reaches a node
-//	lists       the lists of URLs and nodes
 //	seedlist    reads seeds
 //	process     starts this program again
 //

@@ -10,8 +10,6 @@ import (
 	"crawlnode/api/client"
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
-	"crawlnode/cli/lists"
-	"crawlnode/cli/recrawl"
 	flags "crawlnode/cli/remote"
 	"crawlnode/cli/seedlist"
 	"crawlnode/config"
@@ -36,9 +34,9 @@ func writeReport[T any](o *report, env *Env, v T, text func(io.Writer, T) error)
 
 // urlsVerbs are the verbs about URLs.
 type urlsVerbs struct {
-	Why     urlsWhyVerb    `cmd:"" help:"Tell why a URL is, or is not, crawled."`
-	List    lists.URLsVerb `cmd:"" help:"List the stored URLs, by state, host, pattern or status."`
-	Recrawl recrawl.Verb   `cmd:"" help:"Fetch known URLs again now: some, those of a host, or those of a pattern."`
+	Why     urlsWhyVerb     `cmd:"" help:"Tell why a URL is, or is not, crawled."`
+	List    urlsListVerb    `cmd:"" help:"List the stored URLs, by state, host, pattern or status."`
+	Recrawl urlsRecrawlVerb `cmd:"" help:"Fetch known URLs again now: some, those of a host, or those of a pattern."`
 }
 
 // Help gives the examples of the verbs.

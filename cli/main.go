@@ -26,8 +26,6 @@ import (
 	"crawlnode/cli/mistakes"
 	"crawlnode/cli/replay"
 	"crawlnode/cli/searchverb"
-	"crawlnode/cli/sites"
-	"crawlnode/cli/stop"
 	"crawlnode/cli/warcfiles"
 	"crawlnode/cli/worker"
 	"crawlnode/config"
@@ -57,10 +55,10 @@ type grammar struct {
 	Focus      focus.Verbs          `cmd:"" help:"Make the topic model of a focused crawl, and try it on pages."`
 	WARC       warcfiles.Verbs      `cmd:"" name:"warc" help:"List, extract and verify the records of WARC files."`
 	CrawlConf  crawlConfVerbs       `cmd:"" name:"crawl-config" help:"Show or change the settings of a running crawl."`
-	Sites      sites.Verbs          `cmd:"" help:"Rules for sites: another delay, header, log-in, proxy or depth for some of them."`
+	Sites      sitesVerbs           `cmd:"" help:"Rules for sites: another delay, header, log-in, proxy or depth for some of them."`
 	Pause      pauseVerb            `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
 	Resume     resumeVerb           `cmd:"" help:"Go on with a paused crawl."`
-	Stop       stop.Verb            `cmd:"" help:"Stop a node, or with --all every node of the cluster."`
+	Stop       stopVerb             `cmd:"" help:"Stop a node, or with --all every node of the cluster."`
 	Keygen     keygenVerb           `cmd:"" help:"Make a cluster key, a token of less power, or the key that signs requests."`
 	Bot        botVerbs             `cmd:"" help:"Publish the keys by which requests are signed."`
 	Tokens     tokensVerbs          `cmd:"" help:"Revoke a token."`

@@ -11,13 +11,12 @@ import (
 	"crawlnode/api/client"
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
-	"crawlnode/cli/lists"
 	"crawlnode/crawl"
 )
 
 // nodesVerbs are the verbs about nodes.
 type nodesVerbs struct {
-	List   lists.NodesVerb    `cmd:"" help:"List the nodes with their ids and states."`
+	List   nodesListVerb      `cmd:"" help:"List the nodes with their ids and states."`
 	Drain  nodesDrainVerb     `cmd:"" help:"Let a node hand its partitions over and leave."`
 	Forget nodesForgetVerb    `cmd:"" help:"Remove a dead node that will never come back."`
 	Rotate nodesRotateKeyVerb `cmd:"" name:"rotate-key" help:"Replace the cluster's key while the nodes run."`

@@ -11,7 +11,6 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
-	"crawlnode/frontier/places"
 	"crawlnode/frontier/result"
 	"crawlnode/frontier/texts"
 	"crawlnode/web/urlnorm"
@@ -116,7 +115,7 @@ func (g group) admit(home part, urls []crawl.Routed, out []Admission) {
 			known++
 		}
 	}
-	g.f.slots.Flush()
+	g.f.flushBlocks()
 	clear(cs) // they point at records and at the group
 	g.f.candidates = cs[:0]
 	if known > 0 {
@@ -278,10 +277,10 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 		pg.score(o, t, e, &q)
 	}
 	if entry := q.Encode(); e.Fresh && !c.more && len(entry) <= layout.MaxInline {
-		q.Item.Seq = places.Take(e, q.Item.Band)
+		q.Item.Seq = takeNumber(e, q.Item.Band)
 		e.Inline = &layout.InlineURL{Band: q.Item.Band, Seq: q.Item.Seq, Entry: entry}
 	} else {
-		q.Item.Seq = pg.f.slots.Add(pg.Part, host, e, q.Item.Band, entry, c.more)
+		q.Item.Seq = pg.addEntry(host, e, q.Item.Band, entry, c.more)
 		rec := crawl.Record{Item: q.Item, State: crawl.Queued}
 		pg.Set(layout.AppendRecordKey(pg.Scratch(), host, c.fp.Probe(found.probe)), layout.EncodeRecord(&rec))
 	}
@@ -315,8 +314,8 @@ func (pg part) anchor(t *crawl.Target, c *candidate, probe uint64) {
 
 // take gives an item the next number in its host's queue.
 func (pg part) take(e *commit.Host, host crawl.Host, it *crawl.Item) {
-	pg.f.slots.Flush() // what comes later in the list is behind it
-	it.Seq = places.Take(e, it.Band)
+	pg.f.flushBlocks() // what comes later in the list is behind it
+	it.Seq = takeNumber(e, it.Band)
 	pg.countQueued(e, host, it)
 }
 

@@ -2,8 +2,6 @@ package frontier
 
 import (
 	"crawlnode/frontier/commit"
-	"crawlnode/frontier/contents"
-	"crawlnode/frontier/due"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 )
@@ -32,24 +30,6 @@ type (
 	Cursor = reader.Cursor
 	// HostQueue is the head of a host's queues with all that politeness knows.
 	HostQueue = reader.HostQueue
-	// Content is a payload with its first capture, for the partition of its digest.
-	Content = contents.Content
-	// Due is a planned page.
-	Due = due.Entry
-	// DueCursor is a place in the order of due times.
-	DueCursor = due.Cursor
-	// Unplanned is a done page that is not planned.
-	Unplanned = due.Unplanned
-	// Planner plans the visits of known pages.
-	Planner = due.Planner
-	// Page is what a Planner is told of a page.
-	Page = due.Page
-	// Plan is what a Planner decides.
-	Plan = due.Plan
-	// Revisit is what a Planner is told of a visit of a page that was due.
-	Revisit = due.Revisit
-	// Estimate is what the sums of pages count a planned page with.
-	Estimate = due.Estimate
 	// Wake is a host with queued URLs.
 	Wake = reader.Wake
 	// WakeCursor is a place in the wake index of a partition.

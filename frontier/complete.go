@@ -159,7 +159,7 @@ func (g group) complete(c *Completion) error {
 		q.Item.Attempts++
 		q.Item.NotBefore = pg.State.Line.Write(c.RetryAt)
 		pg.split(host, pg.Host(host))
-		pg.f.slots.Put(pg.Part, host, q.Slot(), q.InBlock, q.Encode())
+		pg.setEntry(host, q.Slot(), q.InBlock, q.Encode())
 		pg.noteFailure(host, &q, c.Outcome.Reason)
 	default:
 		pg.finalise(host, &q, &c.Outcome, crawl.RecordState(v), c.Weight)
@@ -167,7 +167,7 @@ func (g group) complete(c *Completion) error {
 	}
 	pg.links(pg.demoted(host, c), c.Outbox)
 	for i := range c.Contents {
-		g.f.Note(g.Group, &c.Contents[i])
+		g.noteContent(&c.Contents[i])
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func verdictOf(c *Completion) verdict {
 // queueEntry reads a host's queue entry with this number. Its URL pieces are
 // good until the next read of the partition.
 func (pg part) queueEntry(host crawl.Host, band crawl.Band, seq uint64) (layout.QueueEntry, bool) {
-	v, in, ok := pg.f.slots.Get(pg.Part, host, band, seq)
+	v, in, ok := pg.entry(host, band, seq)
 	if !ok {
 		return layout.QueueEntry{}, false
 	}
@@ -357,7 +357,7 @@ func (pg part) dequeue(host crawl.Host, q *layout.QueueEntry) {
 	if it.Revisit {
 		pg.State.Counters.QueuedRevisits--
 	}
-	pg.f.slots.Remove(pg.Part, host, q.Slot(), q.InBlock)
+	pg.removeEntry(host, q.Slot(), q.InBlock)
 }
 
 // count brings the counters up to date with an outcome.

@@ -26,7 +26,7 @@ func (pg part) lowerDepth(t *crawl.Target, fp layout.Fingerprint, found *lookup)
 	if rec.DepthCut {
 		q.Item.ETag, q.Item.LastModified = "", "" // as in requeue
 	}
-	pg.f.slots.Put(pg.Part, host, layout.QueueSlot{Band: rec.Band, Seq: rec.Seq}, q.InBlock, q.Encode())
+	pg.setEntry(host, layout.QueueSlot{Band: rec.Band, Seq: rec.Seq}, q.InBlock, q.Encode())
 	pg.Set(layout.AppendRecordKey(nil, host, fp.Probe(found.probe)), layout.EncodeRecord(&rec))
 }
 

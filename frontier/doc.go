@@ -14,7 +14,7 @@
 //
 // While a host has only one URL, which was never tried, that URL is stored inline in the
 // host's entry: it has neither a record nor a queue entry of its own (layout/inline.go). New URLs
-// of a host that are added together share one key of its queue, a block (package places).
+// of a host that are added together share one key of its queue, a block (places.go).
 //
 // A lease exists in memory only. A crash between Load and Complete leaves the URL in
 // the queue, so work is repeated and never lost.
@@ -65,7 +65,7 @@
 // # Contents
 //
 // A partition also remembers the first capture of the payloads whose digests fall into it
-// (package contents): at most Options.ContentsPerPartition, then each new one replaces an
+// (contents.go): at most Options.ContentsPerPartition, then each new one replaces an
 // older one. A Bloom filter for each held partition (commit/payloads.go) answers most look-ups
 // of new payloads without the store; readers need no lock. When a host serves many
 // near-duplicates in a row (streak.go), its links are queued behind those of other hosts.
@@ -130,15 +130,12 @@
 // # Packages
 //
 //	cash       importance: the log of pages, accounts, credits for other partitions
-//	contents   where payloads were stored first
-//	places     where a URL's queue entry is stored
 //	order      the band of a queued URL, from its score
 //	result     what the end of a visit makes of a record
 //	texts      the newest document of each page, for the index
 //	commit     the one writer, partitions in memory, deletion of old copies
 //	storage    bytes by keys: Badger or memory, sync, damage, full disks
 //	layout     what keys and values look like
-//	due        which planned pages are due
 //	reader     one snapshot of one partition
 //	listing    pages of a partition's URLs
 //	filters    the cache of seen URLs, Bloom filters of URLs and payloads

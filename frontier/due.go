@@ -9,7 +9,6 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
-	"crawlnode/frontier/due"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 )
@@ -24,7 +23,7 @@ func (f *Frontier) DueHead(p crawl.Partition) (at time.Time, ok bool, err error)
 	if err != nil {
 		return at, false, err
 	}
-	key, known := f.dueHeads.Known(layout.Generation{Partition: p, Number: m.Generation})
+	key, known := f.dueHeads.known(layout.Generation{Partition: p, Number: m.Generation})
 	if !known {
 		first, err := f.Due(p, farAway, 1)
 		if err != nil || len(first) == 0 {
@@ -48,15 +47,15 @@ func (f *Frontier) Due(p crawl.Partition, until time.Time, n int) ([]Due, error)
 	if err != nil {
 		return nil, err
 	}
-	look := f.dueHeads.Begin(layout.Generation{Partition: p, Number: m.Generation})
-	from := look.From
+	look := f.dueHeads.begin(layout.Generation{Partition: p, Number: m.Generation})
+	from := look.from
 	if from == nil {
 		from = []byte{layout.TableDue}
 	}
 	var out []Due
 	var first []byte
 	err = f.readDue(p, &m, func(v *reader.Partition) error {
-		return due.Each(v, m.Epoch, from, func(rel []byte, d *Due) bool {
+		return eachDue(v, m.Epoch, from, func(rel []byte, d *Due) bool {
 			if first == nil {
 				first = bytes.Clone(rel)
 			}
@@ -67,7 +66,7 @@ func (f *Frontier) Due(p crawl.Partition, until time.Time, n int) ([]Due, error)
 			return true
 		})
 	})
-	look.End(first, err == nil)
+	look.end(first, err == nil)
 	return out, err
 }
 
@@ -87,15 +86,25 @@ func (f *Frontier) readDue(p crawl.Partition, m *layout.Meta, read func(*reader.
 	return nil
 }
 
-// Planned looks at up to n records of a held partition behind a place and returns those of planned pages, without
-// what they count for. done says that the end is reached. A page that is planned anew meanwhile is not met again.
-func (f *Frontier) Planned(p crawl.Partition, after DueCursor, n int) (pages []Due, next DueCursor, done bool, err error) {
+// Planned looks at up to n records of a held partition behind a place and returns those of planned
+// pages, without what they count for. done says that the end is reached. It goes through the
+// records, whose keys stay: a page that is planned anew meanwhile is not met again.
+func (f *Frontier) Planned(
+	p crawl.Partition, after DueCursor, n int,
+) (pages []Due, next DueCursor, done bool, err error) {
 	m, _, err := f.w.Held(p)
 	if err != nil {
 		return nil, after, false, err
 	}
 	err = f.readDue(p, &m, func(v *reader.Partition) (err error) {
-		pages, next, done, err = due.EachPlanned(v, m.Epoch, after, n)
+		visit := func(host crawl.Host, fp layout.Fingerprint, rec *crawl.Record) {
+			if planned(rec) {
+				d := layout.DueAt(rec.CheckAt, host, fp)
+				at := v.Line.Read(d.Time())
+				pages = append(pages, Due{Partition: p, Epoch: m.Epoch, DueSlot: d, At: at})
+			}
+		}
+		next, done, err = eachDone(v, after, n, visit)
 		return err
 	})
 	return pages, next, done, err
@@ -108,7 +117,7 @@ func (f *Frontier) EachPlanned(p crawl.Partition, visit func(Estimate) bool) err
 	if err != nil {
 		return err
 	}
-	return f.readDue(p, &m, func(v *reader.Partition) error { return due.EachEstimate(v, visit) })
+	return f.readDue(p, &m, func(v *reader.Partition) error { return eachEstimate(v, visit) })
 }
 
 // duePiece is the number of pages in one request: each writes its record, two places, its host and
@@ -235,7 +244,7 @@ func (pg part) queueDue(d *layout.DueSlot, rec *crawl.Record) {
 	rec.Item = it
 	rec.ETag, rec.LastModified, rec.State, rec.Reason = etag, modified, crawl.Queued, ""
 	pg.Set(layout.AppendRecordKey(nil, d.Host, d.Fingerprint), layout.EncodeRecord(rec))
-	due.CountOverdue(&pg.State.Counters, now.Sub(pg.State.Line.Read(d.Time())))
+	countOverdue(&pg.State.Counters, now.Sub(pg.State.Line.Read(d.Time())))
 }
 
 // replan has a planned page planned anew; false: it is none any more.

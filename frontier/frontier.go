@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -9,11 +10,8 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/cash"
 	"crawlnode/frontier/commit"
-	"crawlnode/frontier/contents"
-	"crawlnode/frontier/due"
 	"crawlnode/frontier/guests"
 	"crawlnode/frontier/layout"
-	"crawlnode/frontier/places"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/texts"
 )
@@ -23,21 +21,20 @@ import (
 // context bounds the wait for a place in the queue, and for space on the disk; what
 // was accepted is waited for. They return ErrStopped when Run has ended.
 type Frontier struct {
-	*cash.Accounts     // importance
-	*contents.Captures // where payloads were stored first
-	*texts.Reader      // documents for the index
-	*guests.Table      // URLs of other crawls
-	w                  *commit.Writer
-	o                  commit.Options
+	*cash.Accounts // importance
+	*texts.Reader  // documents for the index
+	*guests.Table  // URLs of other crawls
+	w              *commit.Writer
+	o              commit.Options
 	// planner plans the next visits of pages; nil: none are planned.
 	planner  Planner
-	dueHeads due.Heads
+	dueHeads dueHeads
 
 	// The rest belongs to the writer's goroutine.
 	importing  map[crawl.Partition]*Import
 	keys       []xxh3.Uint128   // scratch of cacheKeys
 	candidates []candidate      // scratch of admit
-	slots      places.Queue     // nothing waits in it between requests
+	newBlocks  []newBlock       // being filled, maxNewBlocks at most; none between requests
 	meta       layout.MetaEntry // scratch of follow
 }
 
@@ -47,11 +44,12 @@ func New(kv storage.KV, o commit.Options) (*Frontier, error) {
 	if o.SuspiciousPerHost == nil {
 		o.SuspiciousPerHost = func() int64 { return crawl.DefaultSuspiciousPerHost }
 	}
+	o.ContentsPerPartition = cmp.Or(o.ContentsPerPartition, usualContents)
 	w, err := commit.Open(kv, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, Accounts: cash.NewAccounts(w), Captures: contents.New(w, o.ContentsPerPartition), Reader: texts.NewReader(w), Table: guests.New(w)}, nil
+	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, Accounts: cash.NewAccounts(w), Reader: texts.NewReader(w), Table: guests.New(w)}, nil
 }
 
 // group is a group of the writer's, as operations on URLs use it.

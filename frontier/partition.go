@@ -106,7 +106,7 @@ func (g group) transition(p crawl.Partition, fn func(m *layout.Meta) error) erro
 		s.Frozen = false
 		g.Then(func() { g.f.w.Reset(pg.Live) })
 	}
-	g.Then(func() { g.f.dueHeads.Forget(p) })
+	g.Then(func() { g.f.dueHeads.forget(p) })
 	cleared := s.Suspect && !m.Suspect && s.State != layout.Absent
 	s.State, s.Epoch, s.To, s.View, s.Sealed, s.Suspect = m.State, m.Epoch, m.To, m.View, m.Sealed, m.Suspect
 	s.MaxEpoch = max(s.MaxEpoch, m.MaxEpoch)
@@ -174,7 +174,7 @@ func (f *Frontier) Delete(ctx context.Context, p crawl.Partition) error {
 			return errInUse
 		}
 		g.MarkDead(pg.Part, pg.Gen())
-		g.Then(func() { g.f.dueHeads.Forget(p) })
+		g.Then(func() { g.f.dueHeads.forget(p) })
 		s := &pg.State
 		s.State, s.Epoch, s.Generation, s.To, s.View = layout.Absent, 0, 0, "", 0
 		s.Sealed, s.Suspect, s.Unsure, s.Frozen = false, false, false, false

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier/due"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/result"
 	"crawlnode/recrawl/visits"
@@ -44,7 +43,7 @@ func (pg part) planVisit(host crawl.Host, fp layout.Fingerprint, old, rec *crawl
 	if it.Revisit {
 		told := Revisit{Copy: plan.Copy}
 		if o.Status != 0 && it.Via != crawl.ViaSitemapFile {
-			due.CountRevisit(&pg.State.Counters, o.Status, plan.Verdict)
+			countRevisit(&pg.State.Counters, o.Status, plan.Verdict)
 			told.Answered = true
 			told.Changed = plan.Verdict == visits.Changed || plan.Verdict == visits.Gone && visits.AnswerOf(old.Status) == visits.Content
 		}
@@ -142,14 +141,14 @@ func (pg part) setDue(d layout.DueSlot, e Estimate) {
 	key := layout.AppendDueKey(nil, &d)
 	pg.Set(key, layout.EncodeDue(e))
 	gen, heads := pg.Gen(), &pg.f.dueHeads
-	pg.Group.Then(func() { heads.Put(gen, key) })
+	pg.Group.Then(func() { heads.put(gen, key) })
 }
 
 // dropDue takes a planned page out of the due ones.
 func (pg part) dropDue(d layout.DueSlot) {
 	pg.Del(layout.AppendDueKey(nil, &d))
 	gen, heads := pg.Gen(), &pg.f.dueHeads
-	pg.Group.Then(func() { heads.Del(gen, d) })
+	pg.Group.Then(func() { heads.del(gen, d) })
 }
 
 // unplan takes a page out of the due ones, if it is there, before it is planned anew.

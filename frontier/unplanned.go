@@ -5,20 +5,34 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier/due"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 )
 
-// Unplanned looks at up to n records of a held partition behind a place and returns those of done pages
-// without a plan: never planned, or parked. done says that the end is reached.
-func (f *Frontier) Unplanned(p crawl.Partition, after DueCursor, n int) (pages []Unplanned, next DueCursor, done bool, err error) {
+// Unplanned is a done page without a plan: it was done while no page was visited again.
+type Unplanned struct {
+	Partition   crawl.Partition
+	Epoch       crawl.Epoch
+	Host        crawl.Host
+	Fingerprint layout.Fingerprint
+}
+
+// Unplanned looks at up to n records of a held partition behind a place and returns those of done
+// pages without a plan: never planned, or parked. done says that the end is reached.
+func (f *Frontier) Unplanned(
+	p crawl.Partition, after DueCursor, n int,
+) (pages []Unplanned, next DueCursor, done bool, err error) {
 	m, _, err := f.w.Held(p)
 	if err != nil {
 		return nil, after, false, err
 	}
 	err = f.readDue(p, &m, func(v *reader.Partition) (err error) {
-		pages, next, done, err = due.EachUnplanned(v, m.Epoch, after, n)
+		visit := func(host crawl.Host, fp layout.Fingerprint, rec *crawl.Record) {
+			if !planned(rec) {
+				pages = append(pages, Unplanned{p, m.Epoch, host, fp})
+			}
+		}
+		next, done, err = eachDone(v, after, n, visit)
 		return err
 	})
 	return pages, next, done, err

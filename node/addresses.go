@@ -17,13 +17,24 @@ import (
 func (n *Node) newTurns(e *engine) *turns.Turns {
 	return turns.New(turns.Options{
 		Self: turns.Member{ID: n.id, Boot: n.members.Self().Boot}, Partitions: e.partitions,
-		Clock: n.members.ClockReading, Crawls: n.mayCrawl, May: n.mayKeep, Holder: n.router.Holder, Target: n.target,
-		Gap: func(ip netip.Addr) time.Duration { return scheduler.IPDelay(n.settings(), ip) },
-		Call: func(ctx context.Context, to peer.Target, b *peer.AddressBatch) (*peer.AddressBatch, error) {
-			return peer.Call(ctx, n.pool, to, b, peer.PeerClient.Addresses)
-		},
+		Cluster: turnsCluster{n}, Clock: n.members.ClockReading,
+		Gap:  func(ip netip.Addr) time.Duration { return scheduler.IPDelay(n.settings(), ip) },
 		Came: func(ips []netip.Addr) { e.dispatcher.TurnsCame(ips) },
 	})
+}
+
+// turnsCluster is the cluster as package turns sees it.
+type turnsCluster struct{ node *Node }
+
+func (c turnsCluster) Crawls() bool                          { return c.node.mayCrawl() }
+func (c turnsCluster) May(p crawl.Partition) bool            { return c.node.mayKeep(p) }
+func (c turnsCluster) Holder(p crawl.Partition) crawl.NodeID { return c.node.router.Holder(p) }
+func (c turnsCluster) Target(id crawl.NodeID) peer.Target    { return c.node.target(id) }
+
+func (c turnsCluster) Call(
+	ctx context.Context, to peer.Target, b *peer.AddressBatch,
+) (*peer.AddressBatch, error) {
+	return peer.Call(ctx, c.node.pool, to, b, peer.PeerClient.Addresses)
 }
 
 // Addresses takes messages about turns in.

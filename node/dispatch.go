@@ -44,20 +44,23 @@ func (n *Node) newDispatcher(t *turns.Turns, wishes scheduler.Wishes) *scheduler
 	return d
 }
 
-// newElsewhere makes what fetches a robots.txt of a host that another node holds.
-func (n *Node) newElsewhere() *scheduler.Elsewhere {
-	return scheduler.NewElsewhere(scheduler.ElsewhereOptions{
-		Self: n.id, Partitions: n.partitions, Holder: n.router.Holder,
-		Dispatcher: func() *scheduler.Dispatcher {
-			if e := n.engine.Load(); e != nil {
-				return e.dispatcher
-			}
-			return nil
-		},
-		Ask: func(ctx context.Context, to crawl.NodeID, req *peer.RobotsRequest) (*peer.RobotsReply, error) {
-			return peer.Call(ctx, n.pool, n.target(to), req, peer.PeerClient.Robots)
-		},
-	})
+// robotsCluster is the cluster as it is asked for a robots.txt of a host that another node holds.
+type robotsCluster struct{ node *Node }
+
+func (c robotsCluster) Partitions() int                       { return c.node.partitions() }
+func (c robotsCluster) Holder(p crawl.Partition) crawl.NodeID { return c.node.router.Holder(p) }
+
+func (c robotsCluster) Dispatcher() *scheduler.Dispatcher {
+	if e := c.node.engine.Load(); e != nil {
+		return e.dispatcher
+	}
+	return nil
+}
+
+func (c robotsCluster) Ask(
+	ctx context.Context, to crawl.NodeID, q *peer.RobotsRequest,
+) (*peer.RobotsReply, error) {
+	return peer.Call(ctx, c.node.pool, c.node.target(to), q, peer.PeerClient.Robots)
 }
 
 // Robots answers another node's question for a file.
@@ -68,16 +71,25 @@ func (h handler) Robots(_ context.Context, _ string, req *peer.RobotsRequest) (*
 // newContents makes what knows the payloads and texts that were seen before. The
 // fingerprints of texts take a thirty-second part of --memory.
 func (n *Node) newContents() *contents.Index {
-	return contents.New(contents.Options{
-		Self: n.id, Store: n.front, Memory: int64(n.cfg.Memory) / 32,
-		Partitions: n.partitions,
-		Holder:     n.router.Holder,
-		Alone:      n.alone,
-		Forgotten:  func(id crawl.NodeID) bool { return report.Forgotten(n.members.Snapshot().View, id) },
-		Call: func(ctx context.Context, to crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error) {
-			return peer.Call(ctx, n.pool, n.target(to), b, peer.PeerClient.Contents)
-		},
-	})
+	return contents.New(contents.Options{Self: n.id, Store: n.front, Cluster: contentsCluster{n},
+		Memory: int64(n.cfg.Memory) / 32})
+}
+
+// contentsCluster is the cluster as package contents sees it.
+type contentsCluster struct{ node *Node }
+
+func (c contentsCluster) Partitions() int                       { return c.node.partitions() }
+func (c contentsCluster) Holder(p crawl.Partition) crawl.NodeID { return c.node.router.Holder(p) }
+func (c contentsCluster) Alone() bool                           { return c.node.alone() }
+
+func (c contentsCluster) Forgotten(id crawl.NodeID) bool {
+	return report.Forgotten(c.node.members.Snapshot().View, id)
+}
+
+func (c contentsCluster) Call(
+	ctx context.Context, to crawl.NodeID, b *peer.ContentBatch,
+) (*peer.ContentReply, error) {
+	return peer.Call(ctx, c.node.pool, c.node.target(to), b, peer.PeerClient.Contents)
 }
 
 // excludes reports whether an item was admitted before the settings excluded it.

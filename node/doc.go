@@ -45,8 +45,7 @@
 //	security/egress       which addresses the crawl may connect to             open.go, dispatch.go
 //	security/rotation     the cluster's key is replaced                        rotation.go
 //	security/secrets      the file of --secrets, and cookie files              secrets.go
-//	settings/crawldoc     the crawl document                                   open.go
-//	settings/given        flags of this start beside the crawl's settings      run.go
+//	settings/crawldoc     the crawl document; flags of this start beside it    open.go, run.go
 //	settings/spread       document and scope entries on all members            spread.go
 //	status, status/report the status document; what this node says of itself   status.go
 //	status/changes        the last change of members                           cluster.go

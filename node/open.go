@@ -27,6 +27,7 @@ import (
 	"crawlnode/output/archive"
 	"crawlnode/output/sink"
 	"crawlnode/peer"
+	"crawlnode/scheduler"
 	"crawlnode/scheduler/breadth"
 	"crawlnode/scheduler/shares"
 	"crawlnode/security/access"
@@ -134,7 +135,7 @@ func Open(o Options) (_ *Node, err error) {
 	n.openInspector()
 	n.openIndexer()
 	n.openWorkers()
-	n.contents, n.elsewhere = n.newContents(), n.newElsewhere()
+	n.contents, n.elsewhere = n.newContents(), scheduler.NewElsewhere(n.id, robotsCluster{n})
 	if err = n.openRenderer(); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 	"crawlnode/membership"
 	"crawlnode/membership/heartbeat"
 	"crawlnode/scheduler"
-	"crawlnode/settings/given"
+	"crawlnode/settings/crawldoc"
 	"crawlnode/status/events"
 )
 
@@ -290,21 +290,19 @@ func (n *Node) joinCrawl(ctx context.Context) error {
 }
 
 // flags are those of this start, beside the settings that the crawl has.
-func (n *Node) flags() *given.Flags {
-	return &given.Flags{Self: n.id, Name: n.name, Dir: n.dir.Path(), HTTP: n.http.Addr().String(), Version: n.version, Config: &n.cfg, Given: n.given, Document: n.doc,
-		Founding: func() (partitions, replication int, ok bool) {
-			v := n.members.Snapshot().View
-			if v == nil {
-				return 0, 0, false
-			}
-			return v.Cluster.Partitions, v.Cluster.Replication, true
-		}}
+func (n *Node) flags() *crawldoc.Flags {
+	f := &crawldoc.Flags{Self: n.id, Name: n.name, Dir: n.dir.Path(), HTTP: n.http.Addr().String(),
+		Version: n.version, Config: &n.cfg, Given: n.given, Document: n.doc}
+	if v := n.members.Snapshot().View; v != nil {
+		f.Partitions, f.Replication = v.Cluster.Partitions, v.Cluster.Replication
+	}
+	return f
 }
 
 // adoptFlags makes the given settings those of the crawl, for Options.Adopt.
 func (n *Node) adoptFlags() error {
 	changed, err := n.flags().Adopt(time.Now())
-	if refusal := (given.Refusal{}); errors.As(err, &refusal) {
+	if refusal := (crawldoc.Refusal{}); errors.As(err, &refusal) {
 		return usageError(err)
 	}
 	if err == nil && len(changed) > 0 {

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -22,38 +21,43 @@ const robotsCallPatience = time.Second
 // can be fetched is longer.
 const maxLocationBytes = 4096
 
-// ElsewhereOptions are what Elsewhere needs of the node. Only Ask may block.
-type ElsewhereOptions struct {
-	Self       crawl.NodeID
-	Partitions func() int                           // 0: not joined yet
-	Dispatcher func() *Dispatcher                   // this node's; nil: not joined yet
-	Holder     func(p crawl.Partition) crawl.NodeID // as far as is known; "": none
+// RobotsCluster is what Elsewhere asks of the nodes. Only Ask may block.
+type RobotsCluster interface {
+	// Partitions is their number, 0 before the node has joined.
+	Partitions() int
+	// Dispatcher is this node's; nil before it has joined.
+	Dispatcher() *Dispatcher
+	// Holder is who holds a partition, as far as is known; "": nobody.
+	Holder(p crawl.Partition) crawl.NodeID
 	// Ask carries a question to a member, whose Serve answers.
-	Ask func(ctx context.Context, to crawl.NodeID, req *peer.RobotsRequest) (*peer.RobotsReply, error)
+	Ask(ctx context.Context, to crawl.NodeID, q *peer.RobotsRequest) (*peer.RobotsReply, error)
 }
 
 // Elsewhere finds the node that holds a host and has it make a robots fetch. It is the pipeline's
 // Elsewhere; its methods may be called from any goroutine.
-type Elsewhere struct{ o ElsewhereOptions }
+type Elsewhere struct {
+	self    crawl.NodeID
+	cluster RobotsCluster
+}
 
-// NewElsewhere makes an Elsewhere.
-func NewElsewhere(o ElsewhereOptions) *Elsewhere { return &Elsewhere{o: o} }
+// NewElsewhere makes the Elsewhere of a node.
+func NewElsewhere(self crawl.NodeID, c RobotsCluster) *Elsewhere { return &Elsewhere{self, c} }
 
 // RobotsFile asks the holder of u's host for u, on behalf of another host whose robots.txt
 // redirects there. False: not yet, or no answer; the next question goes to the holder of that
 // moment.
 func (e *Elsewhere) RobotsFile(ctx context.Context, u urlnorm.URL) (crawl.RobotsAnswer, bool) {
-	p := ring.PartitionOf(crawl.Host(u.Host()), e.o.Partitions())
-	to := e.o.Holder(p)
+	p := ring.PartitionOf(crawl.Host(u.Host()), e.cluster.Partitions())
+	to := e.cluster.Holder(p)
 	switch to {
 	case "":
 		return crawl.RobotsAnswer{}, false
-	case e.o.Self:
-		return e.o.Dispatcher().RobotsFile(p, u)
+	case e.self:
+		return e.cluster.Dispatcher().RobotsFile(p, u)
 	}
 	ctx, cancel := context.WithTimeout(ctx, robotsCallPatience)
 	defer cancel()
-	r, err := e.o.Ask(ctx, to, &peer.RobotsRequest{Url: u.String(), Partition: uint32(p)})
+	r, err := e.cluster.Ask(ctx, to, &peer.RobotsRequest{Url: u.String(), Partition: uint32(p)})
 	if err != nil || !r.Arrived {
 		return crawl.RobotsAnswer{}, false
 	}
@@ -67,17 +71,19 @@ func (e *Elsewhere) RobotsFile(ctx context.Context, u urlnorm.URL) (crawl.Robots
 func (e *Elsewhere) Serve(req *peer.RobotsRequest) (*peer.RobotsReply, error) {
 	u, err := urlnorm.Parse(req.Url)
 	if err != nil || u.String() != req.Url {
-		return nil, status.Error(codes.InvalidArgument, fmt.Sprintf("robots.txt at %.200q: not a canonical URL", req.Url))
+		return nil, status.Errorf(codes.InvalidArgument, "robots.txt at %.200q: not a canonical URL",
+			req.Url)
 	}
-	d := e.o.Dispatcher()
-	if d == nil || e.o.Partitions() == 0 {
+	d := e.cluster.Dispatcher()
+	if d == nil || e.cluster.Partitions() == 0 {
 		return &peer.RobotsReply{}, nil
 	}
-	p := ring.PartitionOf(crawl.Host(u.Host()), e.o.Partitions())
+	p := ring.PartitionOf(crawl.Host(u.Host()), e.cluster.Partitions())
 	if uint32(p) != req.Partition {
-		return nil, status.Error(codes.InvalidArgument, fmt.Sprintf("%.200q is in partition %d, not %d", req.Url, p, req.Partition))
+		return nil, status.Errorf(codes.InvalidArgument, "%.200q is in partition %d, not %d",
+			req.Url, p, req.Partition)
 	}
-	if e.o.Holder(p) != e.o.Self {
+	if e.cluster.Holder(p) != e.self {
 		return &peer.RobotsReply{}, nil
 	}
 	a, arrived := d.RobotsFile(p, u)

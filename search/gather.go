@@ -52,7 +52,7 @@ func (g *gather) candidate(p uint32, tried map[uint32][]crawl.NodeID) (id crawl.
 			*of = h
 		}
 	}
-	for _, h := range g.x.o.Holders(crawl.Partition(p)) {
+	for _, h := range g.x.o.Cluster.Holders(crawl.Partition(p)) {
 		switch {
 		case h == "" || g.failed[h]:
 		case slices.Contains(tried[p], h):
@@ -100,7 +100,7 @@ func (g *gather) Statistics(ctx context.Context, q index.Question) (index.Statis
 	}
 	g.shares = map[crawl.NodeID][]uint32{}
 	tried := map[uint32][]crawl.NodeID{}
-	left := make([]uint32, g.x.o.Partitions())
+	left := make([]uint32, g.x.o.Cluster.Partitions())
 	for p := range left {
 		left[p] = uint32(p)
 	}
@@ -159,7 +159,7 @@ func (g *gather) take(id crawl.NodeID, asked []uint32, r *reply, sum *index.Stat
 	for _, p := range asked {
 		if !missing[p] {
 			g.shares[id] = append(g.shares[id], p)
-			g.copies = g.copies || g.x.o.Holders(crawl.Partition(p))[0] != id
+			g.copies = g.copies || g.x.o.Cluster.Holders(crawl.Partition(p))[0] != id
 		}
 	}
 	sum.Add(s)
@@ -294,7 +294,7 @@ func (g *gather) one(ctx context.Context, id crawl.NodeID, c *call) (*reply, err
 	if err != nil {
 		return nil, err
 	}
-	b, err := g.x.o.Call(ctx, id, payload)
+	b, err := g.x.o.Cluster.Call(ctx, id, payload)
 	if err != nil {
 		return nil, err
 	}
@@ -324,12 +324,12 @@ func (g *gather) lost() bool {
 func (g *gather) coverage() float64 {
 	total := g.documents
 	if g.copies {
-		total = max(total, g.x.o.Documents())
+		total = max(total, g.x.o.Cluster.Documents())
 	}
 	if g.unanswered > 0 {
-		total = max(total, g.x.o.Documents())
+		total = max(total, g.x.o.Cluster.Documents())
 		if total == g.documents { // whoever had them is not known: a share of the partitions then
-			if n := g.x.o.Partitions(); n > g.unanswered {
+			if n := g.x.o.Cluster.Partitions(); n > g.unanswered {
 				total = max(1, g.documents*int64(n)/int64(n-g.unanswered))
 			} else {
 				return 0

@@ -45,8 +45,8 @@ func TestACopyThatIsReplaced(t *testing.T) {
 	t.Parallel()
 	nodes, _ := threeNodes(t, nil)
 	a, b := nodes["a"], nodes["b"]
-	call, asked := a.o.Call, 0
-	a.o.Call = func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
+	call, asked := a.cluster.call, 0
+	a.cluster.call = func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
 		if to == "b" && strings.HasPrefix(string(payload), `{"step":"ask"`) {
 			if asked++; asked == 1 {
 				b.own(1, func(m *frontier.Meta) { m.Generation++ })

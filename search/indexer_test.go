@@ -96,18 +96,37 @@ func (s *fakeStore) put(t *testing.T, p crawl.Partition, url, title string) {
 
 var day = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
+// testCluster has three partitions, and three documents by what its nodes say.
+type testCluster struct {
+	holders func(crawl.Partition) []crawl.NodeID
+	call    func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error)
+}
+
+func (*testCluster) Partitions() int                            { return 3 }
+func (*testCluster) Documents() int64                           { return 3 }
+func (c *testCluster) Holders(p crawl.Partition) []crawl.NodeID { return c.holders(p) }
+
+func (c *testCluster) Call(
+	ctx context.Context, to crawl.NodeID, payload []byte,
+) ([]byte, error) {
+	return c.call(ctx, to, payload)
+}
+
 // testNode is an Indexer whose rounds the test makes.
 type testNode struct {
 	*Indexer
-	store *fakeStore
-	rules Rules
+	store   *fakeStore
+	cluster *testCluster
+	rules   Rules
 }
 
 func newNode(t *testing.T, self crawl.NodeID, dir string, s *fakeStore) *testNode {
 	t.Helper()
-	n := &testNode{store: s, rules: Rules{On: true}}
-	n.Indexer = New(Options{Self: self, Dir: dir, Store: s, Rules: func() Rules { return n.rules }, Partitions: func() int { return 3 }, Documents: func() int64 { return 3 },
-		Holders: func(crawl.Partition) []crawl.NodeID { return []crawl.NodeID{self} }, Now: func() time.Time { return day }, Log: slog.New(slog.DiscardHandler)})
+	alone := &testCluster{holders: func(crawl.Partition) []crawl.NodeID { return []crawl.NodeID{self} }}
+	n := &testNode{store: s, cluster: alone, rules: Rules{On: true}}
+	n.Indexer = New(Options{Self: self, Dir: dir, Store: s, Cluster: alone,
+		Rules: func() Rules { return n.rules }, Now: func() time.Time { return day },
+		Log: slog.New(slog.DiscardHandler)})
 	return n
 }
 
@@ -300,10 +319,10 @@ func threeNodes(t *testing.T, answer func(context.Context) error) (nodes map[cra
 	nodes = map[crawl.NodeID]*testNode{"a": newNode(t, "a", t.TempDir(), part(0, 1)), "b": newNode(t, "b", t.TempDir(), part(1, 2)), "c": newNode(t, "c", t.TempDir(), part(2, 0))}
 	dead = map[crawl.NodeID]bool{}
 	for _, n := range nodes {
-		n.o.Holders = func(p crawl.Partition) []crawl.NodeID {
+		n.cluster.holders = func(p crawl.Partition) []crawl.NodeID {
 			return [][]crawl.NodeID{{"a", "c"}, {"b", "a"}, {"c", "b"}}[p]
 		}
-		n.o.Call = func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
+		n.cluster.call = func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
 			if dead[to] {
 				return nil, answer(ctx)
 			}

@@ -41,21 +41,28 @@ type Rules struct {
 	Excludes func(url string) bool
 }
 
-// Options are what the package needs of others. The functions do not block, but Call.
+// Cluster is what the package asks of the nodes. Its methods do not block, but Call.
+type Cluster interface {
+	// Partitions is their number, 0 before the node has joined.
+	Partitions() int
+	// Holders are the nodes that have a partition, the holder first.
+	Holders(p crawl.Partition) []crawl.NodeID
+	// Documents is how many documents the whole cluster has, by what the nodes last said.
+	Documents() int64
+	// Call has a node's Serve answer.
+	Call(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error)
+}
+
+// Options are what the package needs of others. The functions do not block.
 type Options struct {
 	Self crawl.NodeID
 	Dir  string // of the index and its cursors; made when it is first on
-	// Open opens the index, nil: OpenSearch; fresh says that it is empty or has lost something, so all is read again.
-	Open  func(dir string) (x Index, fresh bool, err error)
-	Store Store
-	Rules func() Rules
-	// Partitions is their number, 0 before the node has joined. Holders are the nodes that have a partition, the
-	// holder first. Partition is that of a URL.
-	Partitions func() int
-	Holders    func(p crawl.Partition) []crawl.NodeID
-	// Documents is how many documents the whole cluster has, by what the nodes last said.
-	Documents func() int64
-	Call      func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error)
-	Now       func() time.Time // for freshness and ages
-	Log       *slog.Logger
+	// Open opens the index, nil: OpenSearch; fresh says that it is empty or has lost something, so all
+	// is read again.
+	Open    func(dir string) (x Index, fresh bool, err error)
+	Store   Store
+	Cluster Cluster
+	Rules   func() Rules
+	Now     func() time.Time // for freshness and ages
+	Log     *slog.Logger
 }

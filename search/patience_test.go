@@ -35,8 +35,8 @@ func TestStalledNodesDoNotHoldTheAnswer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				nodes, dead := threeNodes(t, nil)
 				for _, n := range nodes {
-					call := n.o.Call
-					n.o.Call = func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
+					call := n.cluster.call
+					n.cluster.call = func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
 						answer := time.NewTimer(c.takes[to])
 						defer answer.Stop()
 						select {

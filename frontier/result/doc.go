@@ -2,5 +2,5 @@
 // and what remains of earlier visits. It is pure: it reads no store and no clock, and keeps no
 // state.
 //
-// It does not plan the next visit: the Planner of package due does. The frontier's writer calls it.
+// It does not plan the next visit: the frontier's Planner does. The frontier's writer calls it.
 package result

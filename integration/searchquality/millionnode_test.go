@@ -58,19 +58,9 @@ func serveMillion(t *testing.T) {
 	store := &filledStore{number: number}
 	x := search.New(search.Options{
 		Self: crawl.NodeID(fmt.Sprint(number)), Dir: os.Getenv(nodeVariable) + "/index", Open: store.open, Store: store,
-		Rules:      func() search.Rules { return search.Rules{On: true} },
-		Partitions: func() int { return partitionCount },
-		Holders: func(p crawl.Partition) (ids []crawl.NodeID) {
-			for _, k := range holdersOf(uint32(p)) {
-				ids = append(ids, crawl.NodeID(fmt.Sprint(k)))
-			}
-			return ids
-		},
-		Documents: func() int64 { return 0 },
-		Call: func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
-			return post(ctx, urls[to]+"/call", payload)
-		},
-		Now: time.Now, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Cluster: millionCluster{urls},
+		Rules:   func() search.Rules { return search.Rules{On: true} },
+		Now:     time.Now, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -92,6 +82,25 @@ func serveMillion(t *testing.T) {
 	_, _ = io.Copy(io.Discard, in)
 	stop()
 	<-done
+}
+
+// millionCluster are the nodes by their addresses.
+type millionCluster struct{ urls map[crawl.NodeID]string }
+
+func (millionCluster) Partitions() int  { return partitionCount }
+func (millionCluster) Documents() int64 { return 0 }
+
+func (millionCluster) Holders(p crawl.Partition) (ids []crawl.NodeID) {
+	for _, k := range holdersOf(uint32(p)) {
+		ids = append(ids, crawl.NodeID(fmt.Sprint(k)))
+	}
+	return ids
+}
+
+func (c millionCluster) Call(
+	ctx context.Context, to crawl.NodeID, payload []byte,
+) ([]byte, error) {
+	return post(ctx, c.urls[to]+"/call", payload)
 }
 
 func reply(w http.ResponseWriter, b []byte, err error) {

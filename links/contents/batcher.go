@@ -28,9 +28,9 @@ const (
 
 // batcher sends questions and notes to other members, those of many pages in one call.
 type batcher struct {
-	send func(ctx context.Context, to crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error)
-	wg   sync.WaitGroup
-	free sync.Pool // of *query
+	cluster Cluster
+	wg      sync.WaitGroup
+	free    sync.Pool // of *query
 
 	mu     sync.Mutex // guards to, the queues in it, and closed
 	to     map[crawl.NodeID]*queue
@@ -186,7 +186,7 @@ func (q *queue) take() (asked []*query, notes []*peer.ContentNote) {
 func (b *batcher) call(ctx context.Context, to crawl.NodeID, batch *peer.ContentBatch) ([]*peer.ContentAnswer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	reply, err := b.send(ctx, to, batch)
+	reply, err := b.cluster.Call(ctx, to, batch)
 	if err != nil {
 		return nil, err
 	}

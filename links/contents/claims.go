@@ -42,7 +42,7 @@ func (x *Index) payload(p crawl.Partition, d crawl.Digest, a *peer.ContentAnswer
 		case err != nil:
 			a.Verdict = peer.ContentVerdict_CONTENT_VERDICT_NOT_HOLDER
 			return
-		case known && !x.o.Forgotten(o.Node):
+		case known && !x.o.Cluster.Forgotten(o.Node):
 			a.Verdict = peer.ContentVerdict_CONTENT_VERDICT_KNOWN
 			a.Record, a.Url, a.FetchedAtNs = o.Record[:], o.URL, o.FetchedAt.UnixNano()
 			return

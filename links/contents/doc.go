@@ -3,7 +3,7 @@
 // # Payloads
 //
 // The holder of a digest's partition keeps the first capture of each payload, in the partition
-// itself (package frontier/contents), so this knowledge is moved and copied with the partition. The
+// itself (package frontier), so this knowledge is moved and copied with the partition. The
 // first node that asks for an unknown payload gets a claim: it must store the payload. Nodes that
 // ask meanwhile wait for it. So two pages with the same payload are stored once, even when they
 // are fetched at the same moment. Only a capture that was written is announced, and a node without

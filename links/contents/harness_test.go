@@ -35,17 +35,31 @@ func cluster(t *testing.T, ids []crawl.NodeID, f func(t *testing.T, ms []*member
 		for i, id := range ids {
 			ms[i] = &member{t: t, id: id}
 			ms[i].Index = New(Options{Self: id, Store: holding(t, i, len(ids)), Memory: 1 << 20,
-				Partitions: func() int { return partitions },
-				Holder:     func(p crawl.Partition) crawl.NodeID { return ids[int(p)%len(ids)] },
-				Alone:      func() bool { return len(ids) == 1 },
-				Forgotten:  func(id crawl.NodeID) bool { return id == ms[i].forgotten },
-				Call: func(ctx context.Context, to crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error) {
-					return memberOf(ms, to).called(ctx, id, b)
-				}})
+				Cluster: seenBy{ms[i], ms}})
 			t.Cleanup(ms[i].Close)
 		}
 		f(t, ms)
 	})
+}
+
+// seenBy is the cluster as one of its members sees it.
+type seenBy struct {
+	self *member
+	all  []*member
+}
+
+func (seenBy) Partitions() int { return partitions }
+
+func (c seenBy) Holder(p crawl.Partition) crawl.NodeID { return c.all[int(p)%len(c.all)].id }
+
+func (c seenBy) Alone() bool { return len(c.all) == 1 }
+
+func (c seenBy) Forgotten(id crawl.NodeID) bool { return id == c.self.forgotten }
+
+func (c seenBy) Call(
+	ctx context.Context, to crawl.NodeID, b *peer.ContentBatch,
+) (*peer.ContentReply, error) {
+	return memberOf(c.all, to).called(ctx, c.self.id, b)
 }
 
 func memberOf(ms []*member, id crawl.NodeID) *member {

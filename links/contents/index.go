@@ -33,24 +33,28 @@ type Store interface {
 	Record(p crawl.Partition, u urlnorm.URL) (crawl.Record, bool, error)
 }
 
-// Options are the dependencies of an Index. All are required. The functions must not block, except
-// Call.
-type Options struct {
-	Self  crawl.NodeID
-	Store Store
-	// Memory bounds the memory for the fingerprints of texts, approximately, in bytes.
-	Memory int64
-	// Partitions is the cluster's number of partitions. An Index is not used before it is known.
-	Partitions func() int
+// Cluster is what an Index asks of the nodes. Its methods must not block, except Call.
+type Cluster interface {
+	// Partitions is their number. An Index is not used before it is known.
+	Partitions() int
 	// Holder is the node that holds a partition, as far as this node knows; "" when unknown. It is
 	// Self exactly when this node holds it.
-	Holder func(crawl.Partition) crawl.NodeID
+	Holder(p crawl.Partition) crawl.NodeID
 	// Alone reports whether the view has no other member.
-	Alone func() bool
+	Alone() bool
 	// Forgotten reports whether a node was removed for good, with its archive.
-	Forgotten func(crawl.NodeID) bool
+	Forgotten(id crawl.NodeID) bool
 	// Call sends a batch to another member.
-	Call func(ctx context.Context, to crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error)
+	Call(ctx context.Context, to crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error)
+}
+
+// Options are the dependencies of an Index. All are required.
+type Options struct {
+	Self    crawl.NodeID
+	Store   Store
+	Cluster Cluster
+	// Memory bounds the memory for the fingerprints of texts, approximately, in bytes.
+	Memory int64
 }
 
 // Index answers for the partitions of this node, and asks the others.
@@ -69,7 +73,8 @@ type Index struct {
 
 // New makes an Index. Close it when it is no longer used.
 func New(o Options) *Index {
-	return &Index{o: o, limits: ticks.NewDeadlines(seenWait), claims: map[crawl.Digest]claim{}, batches: batcher{send: o.Call, to: map[crawl.NodeID]*queue{}}}
+	return &Index{o: o, limits: ticks.NewDeadlines(seenWait), claims: map[crawl.Digest]claim{},
+		batches: batcher{cluster: o.Cluster, to: map[crawl.NodeID]*queue{}}}
 }
 
 // Close waits for running calls and for those being collected. Later questions are not sent.
@@ -110,18 +115,18 @@ func (x *Index) questions(q *pipeline.ContentQuestion, all []*query) []*query {
 	}
 	switch {
 	case q.Simhash == 0:
-	case x.o.Alone(): // no other node can know
+	case x.o.Cluster.Alone(): // no other node can know
 		to(x.o.Self).question.Simhash = q.Simhash
 	default:
-		for _, p := range blockPartitions(q.Simhash, x.o.Partitions()) {
-			if holder := x.o.Holder(p); holder != "" {
+		for _, p := range blockPartitions(q.Simhash, x.o.Cluster.Partitions()) {
+			if holder := x.o.Cluster.Holder(p); holder != "" {
 				to(holder).question.Simhash = q.Simhash
 			}
 		}
 	}
 	if q.Countable {
-		p := digestPartition(q.Digest, x.o.Partitions())
-		if holder := x.o.Holder(p); holder != "" {
+		p := digestPartition(q.Digest, x.o.Cluster.Partitions())
+		if holder := x.o.Cluster.Holder(p); holder != "" {
 			to(holder).about(q.Digest, p)
 		}
 	}
@@ -206,7 +211,7 @@ func (x *Index) seen(ctx context.Context, q pipeline.ContentQuestion) (a pipelin
 // its record was lost with this machine's last second: its record in the frontier shows which.
 func (x *Index) original(r *peer.ContentAnswer, q *pipeline.ContentQuestion) *crawl.Original {
 	if r.Url == q.URL.String() {
-		p := ring.PartitionOf(crawl.Host(q.URL.Host()), x.o.Partitions())
+		p := ring.PartitionOf(crawl.Host(q.URL.Host()), x.o.Cluster.Partitions())
 		rec, ok, err := x.o.Store.Record(p, q.URL)
 		if err != nil || !ok || rec.Archive == (crawl.ArchiveRef{}) {
 			return nil
@@ -231,8 +236,8 @@ func (x *Index) FirstHere(v *crawl.Visit, o *crawl.Outcome) []frontier.Content {
 	if !o.First || o.Archive.Record == [16]byte{} {
 		return nil
 	}
-	p := digestPartition(o.Digest, x.o.Partitions())
-	if x.o.Holder(p) != x.o.Self {
+	p := digestPartition(o.Digest, x.o.Cluster.Partitions())
+	if x.o.Cluster.Holder(p) != x.o.Self {
 		return nil
 	}
 	return []frontier.Content{{Partition: p, Digest: o.Digest, Replace: x.replaces(o.Digest),
@@ -246,8 +251,8 @@ func (x *Index) Completed(url urlnorm.URL, o *crawl.Outcome, stored bool) {
 	if !o.First {
 		return
 	}
-	p := digestPartition(o.Digest, x.o.Partitions())
-	switch to := x.o.Holder(p); to {
+	p := digestPartition(o.Digest, x.o.Cluster.Partitions())
+	switch to := x.o.Cluster.Holder(p); to {
 	case "":
 	case x.o.Self:
 		x.release(o.Digest)

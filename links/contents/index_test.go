@@ -17,7 +17,7 @@ func heldBy(t *testing.T, m *member) string {
 	t.Helper()
 	for i := range 1000 {
 		body := fmt.Sprintf("body %d", i)
-		if _, p := digestOf(body); m.o.Holder(crawl.Partition(p)) == m.id {
+		if _, p := digestOf(body); m.o.Cluster.Holder(crawl.Partition(p)) == m.id {
 			return body
 		}
 	}
@@ -165,7 +165,7 @@ func TestLateAnswers(t *testing.T) {
 			for {
 				n++
 				b := fmt.Sprintf("late %d", n)
-				if _, p := digestOf(b); ms[0].o.Holder(crawl.Partition(p)) == "n1" {
+				if _, p := digestOf(b); ms[0].o.Cluster.Holder(crawl.Partition(p)) == "n1" {
 					return b
 				}
 			}

@@ -18,7 +18,7 @@ import (
 // Serve answers a call of another member. Calls that no correct member makes are refused with the
 // gRPC code InvalidArgument.
 func (x *Index) Serve(ctx context.Context, from crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error) {
-	if err := check(b, x.o.Partitions()); err != nil {
+	if err := check(b, x.o.Cluster.Partitions()); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	if err := x.noted(ctx, from, b.Notes); err != nil {

@@ -41,9 +41,9 @@ func (x *Index) nearest(url string, print uint64) (string, uint32) {
 // are found by the holder of that one. A node that holds none, or knows of no other, looks at all.
 func (x *Index) heldBlocks(print uint64) (by [4]bool) {
 	some := false
-	if !x.o.Alone() {
-		for i, p := range blockPartitions(print, x.o.Partitions()) {
-			by[i] = x.o.Holder(p) == x.o.Self
+	if !x.o.Cluster.Alone() {
+		for i, p := range blockPartitions(print, x.o.Cluster.Partitions()) {
+			by[i] = x.o.Cluster.Holder(p) == x.o.Self
 			some = some || by[i]
 		}
 	}

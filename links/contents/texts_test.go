@@ -55,7 +55,7 @@ func TestNearestOfMany(t *testing.T) {
 				if found != by[kept] && !none {
 					t.Errorf("block %d, which a member %v holds: found %t", kept, by, found)
 				}
-				if m.o.Holder(blockPartitions(print, m.o.Partitions())[kept]) == m.o.Self {
+				if m.o.Cluster.Holder(blockPartitions(print, m.o.Cluster.Partitions())[kept]) == m.o.Self {
 					holders++
 					if !found {
 						t.Errorf("the holder of block %d has not found it", kept)

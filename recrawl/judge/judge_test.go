@@ -16,7 +16,6 @@ import (
 	"crawlnode/recrawl/policy"
 	"crawlnode/recrawl/policy/estimate"
 	recrawl "crawlnode/recrawl/visits"
-	"crawlnode/recrawl/visits/claims"
 	"crawlnode/web/urlnorm"
 )
 
@@ -724,15 +723,15 @@ func TestEvidence(t *testing.T) {
 	for name, tc := range map[string]struct {
 		first, second     crawl.Outcome
 		conditional       bool
-		dates, validators claims.Record
+		dates, validators recrawl.Claims
 	}{
-		"a date that moved with the page":   {dated(1, monday), dated(9, tuesday), false, claims.Record{Hits: 1}, claims.Record{Hits: 1}},
-		"a date that moved alone":           {dated(1, monday), dated(1, tuesday), false, claims.Record{Alarms: 1}, claims.Record{Quiet: 1}},
-		"a date that stayed":                {dated(1, monday), dated(9, monday), false, claims.Record{Misses: 1}, claims.Record{Hits: 1}},
-		"not modified proves nothing":       {dated(1, monday), crawl.Outcome{Kind: crawl.Fetched, Status: 304}, true, claims.Record{}, claims.Record{}},
-		"a validator that never moves":      {content(1), lies, false, claims.Record{}, claims.Record{Misses: 1}},
-		"validators were sent, so no audit": {content(1), content(9), true, claims.Record{}, claims.Record{}},
-		"an error says nothing":             {dated(1, monday), crawl.Outcome{Kind: crawl.Fetched, Status: 500, LastMod: tuesday}, false, claims.Record{}, claims.Record{}},
+		"a date that moved with the page":   {dated(1, monday), dated(9, tuesday), false, recrawl.Claims{Hits: 1}, recrawl.Claims{Hits: 1}},
+		"a date that moved alone":           {dated(1, monday), dated(1, tuesday), false, recrawl.Claims{Alarms: 1}, recrawl.Claims{Quiet: 1}},
+		"a date that stayed":                {dated(1, monday), dated(9, monday), false, recrawl.Claims{Misses: 1}, recrawl.Claims{Hits: 1}},
+		"not modified proves nothing":       {dated(1, monday), crawl.Outcome{Kind: crawl.Fetched, Status: 304}, true, recrawl.Claims{}, recrawl.Claims{}},
+		"a validator that never moves":      {content(1), lies, false, recrawl.Claims{}, recrawl.Claims{Misses: 1}},
+		"validators were sent, so no audit": {content(1), content(9), true, recrawl.Claims{}, recrawl.Claims{}},
+		"an error says nothing":             {dated(1, monday), crawl.Outcome{Kind: crawl.Fetched, Status: 500, LastMod: tuesday}, false, recrawl.Claims{}, recrawl.Claims{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := New(realWeek, nil, nil)
@@ -879,7 +878,7 @@ func TestListedAsUnchanged(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 		plain := c.site
-		plain.Sitemap = claims.Record{}
+		plain.Sitemap = recrawl.Claims{}
 		page.Site = string(plain.Append(nil))
 		without, err := recrawl.DecodeAll([]byte(j.Planned(&page).Visits))
 		if longer := got.Interval > without.Interval; err != nil || longer != (c.silent > 0 && c.site.Sitemap.Proved()) {

@@ -6,7 +6,7 @@
 //
 //	recrawl/policy/estimate  how often a page changes, from its visits and its site's pages
 //	recrawl/policy           after how long a visit is worth its price; the price
-//	recrawl/visits/claims    what a site's sitemap, feeds and dates are worth
+//	Claims                   what a site's sitemap, feeds and dates are worth
 //
 // # The life of a page here
 //

@@ -4,12 +4,11 @@ import (
 	"time"
 
 	"crawlnode/recrawl/policy/estimate"
-	"crawlnode/recrawl/visits/claims"
 )
 
 // Hides reports whether a site's validators have hidden at least as many changes as they have told of, as far as audits
 // have seen (Conditional).
-func Hides(validators claims.Record) bool {
+func Hides(validators Claims) bool {
 	const some = 0.5
 	return validators.Misses > some && validators.Misses >= validators.Hits
 }

@@ -5,7 +5,6 @@ import (
 
 	"crawlnode/recrawl/policy"
 	"crawlnode/recrawl/policy/estimate"
-	"crawlnode/recrawl/visits/claims"
 )
 
 // Mode is --recrawl.
@@ -48,7 +47,7 @@ type Surroundings struct {
 	// nothing is said. It counts as half a visit.
 	MaxAge time.Duration
 	// Sitemap is what the dates in the site's sitemap and feeds are worth.
-	Sitemap claims.Record
+	Sitemap Claims
 	// Hides: its site hides changes (Hides), so that an answer that nothing has changed says nothing.
 	Hides bool
 }
@@ -178,7 +177,7 @@ func (r *Record) Forgotten(rules *Rules) bool {
 // it lists the page; elapsed is the time since the visit. A claim by a site that has proved right
 // counts as time that has passed: the interval becomes shorter by it, and ends at the earliest
 // with the shortest one allowed.
-func (r *Record) Claimed(claimed bool, site claims.Record, elapsed time.Duration, rules *Rules) time.Duration {
+func (r *Record) Claimed(claimed bool, site Claims, elapsed time.Duration, rules *Rules) time.Duration {
 	if rules.Mode != Adaptive || r.Misses > 0 {
 		return r.Interval
 	}
@@ -201,7 +200,7 @@ const (
 // Conditional reports whether the next visit may send the page's validators. validators counts what
 // the audits saw: an alarm is a new validator with the old content, a miss the contrary. A site whose validators hide
 // more changes than they tell of is asked without: each of its visits is an audit then, so it is believed again when it deserves it.
-func (r *Record) Conditional(validators claims.Record) bool {
+func (r *Record) Conditional(validators Claims) bool {
 	const some = 0.5
 	each := auditEach
 	switch v := &validators; {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"crawlnode/recrawl/policy/estimate"
-	"crawlnode/recrawl/visits/claims"
 )
 
 var week = Rules{Mode: Adaptive, Interval: 7 * 24 * time.Hour, Bounds: bounds, ForgetAfter: 6}
@@ -143,7 +142,7 @@ func TestModes(t *testing.T) {
 // does not, and no claim brings it before the shortest interval.
 func TestClaimed(t *testing.T) {
 	r := Record{Weight: 1, Belief: estimate.Gamma{Shape: 3, Rate: 3 * 30 * 86400}, Interval: 30 * 24 * time.Hour}
-	var honest, liar claims.Record
+	var honest, liar Claims
 	for i := range 60 {
 		honest = honest.Check(i%2 == 0, i%2 == 0)
 		liar = liar.Check(true, i%2 == 0)
@@ -166,7 +165,7 @@ func TestClaimed(t *testing.T) {
 
 func TestConditional(t *testing.T) {
 	by := Surroundings{Prior: week.Prior(), Price: 3600}
-	count := func(v claims.Record) (full int) {
+	count := func(v Claims) (full int) {
 		var r Record
 		for range 32 {
 			status := 304
@@ -179,15 +178,15 @@ func TestConditional(t *testing.T) {
 		return full
 	}
 	for name, c := range map[string]struct {
-		validators claims.Record
+		validators Claims
 		want       int
 	}{
-		"nothing is known":         {claims.Record{}, 4},
-		"two changes were told":    {claims.Record{Hits: 1.97}, 2},
-		"it seldom changes":        {claims.Record{Quiet: 16}, 2},
-		"a change was hidden":      {claims.Record{Hits: 3, Misses: 1}, 16},
-		"long ago":                 {claims.Record{Hits: 3, Misses: 0.4}, 2},
-		"more are hidden than not": {claims.Record{Hits: 1, Misses: 1}, 32},
+		"nothing is known":         {Claims{}, 4},
+		"two changes were told":    {Claims{Hits: 1.97}, 2},
+		"it seldom changes":        {Claims{Quiet: 16}, 2},
+		"a change was hidden":      {Claims{Hits: 3, Misses: 1}, 16},
+		"long ago":                 {Claims{Hits: 3, Misses: 0.4}, 2},
+		"more are hidden than not": {Claims{Hits: 1, Misses: 1}, 32},
 	} {
 		if got := count(c.validators); got != c.want {
 			t.Errorf("%s: %d of 32 visits ask for the content, want %d", name, got, c.want)
@@ -283,7 +282,7 @@ func FuzzDecode(f *testing.F) {
 		if next.Interval < week.Bounds.Min || next.Interval > week.Bounds.Max {
 			t.Errorf("%+v is visited again after %v", r, next.Interval)
 		}
-		if i := r.Claimed(true, claims.Record{Hits: 30, Quiet: 30}, r.Interval/2, &week); i < 0 {
+		if i := r.Claimed(true, Claims{Hits: 30, Quiet: 30}, r.Interval/2, &week); i < 0 {
 			t.Errorf("a claim makes the interval %v", i)
 		}
 	})

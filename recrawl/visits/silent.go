@@ -5,17 +5,16 @@ import (
 	"time"
 
 	"crawlnode/recrawl/policy"
-	"crawlnode/recrawl/visits/claims"
 )
 
 // silentMost bounds what a sitemap can do: the interval of a page that it lists as unchanged is at
 // most so many times as long as without it. So of the visits that the page would have, one in so many is made
-// all the same, and shows whether the silence is a lie (claims.Record.Proved).
+// all the same, and shows whether the silence is a lie (Claims.Proved).
 const silentMost = 4
 
 // silence is the interval of a page after its site has listed it as unchanged: the time until then
 // counts for little, as far as the site has proved right.
-func (r *Record) silence(site claims.Record, rules *Rules) time.Duration {
+func (r *Record) silence(site Claims, rules *Rules) time.Duration {
 	if r.Silent <= 0 || r.Moved || !site.Proved() {
 		return r.Interval
 	}
@@ -25,7 +24,7 @@ func (r *Record) silence(site claims.Record, rules *Rules) time.Duration {
 
 // believedSilence is for how much of the time before a visit the silence of its site stands in for a
 // visit: this time, and for how long the copy was fresh in it.
-func (r *Record) believedSilence(site claims.Record) (passed, fresh float64) {
+func (r *Record) believedSilence(site Claims) (passed, fresh float64) {
 	if r.Silent <= 0 || r.Moved || !site.Proved() {
 		return 0, 0
 	}

@@ -6,27 +6,26 @@ import (
 	"time"
 
 	"crawlnode/recrawl/policy/estimate"
-	"crawlnode/recrawl/visits/claims"
 )
 
 // TestSilence checks how long a page waits that its site lists as unchanged.
 func TestSilence(t *testing.T) {
 	const hour = time.Hour
-	proved, unproved := claims.Record{Hits: 30, Quiet: 30}, claims.Record{Hits: 10, Misses: 6, Quiet: 30}
-	by := func(site claims.Record) *Surroundings {
+	proved, unproved := Claims{Hits: 30, Quiet: 30}, Claims{Hits: 10, Misses: 6, Quiet: 30}
+	by := func(site Claims) *Surroundings {
 		return &Surroundings{Prior: estimate.Gamma{Shape: 4, Rate: 4 * 100 * 3600}, Price: 10000, Sitemap: site}
 	}
 	base := Record{Weight: 1}.Planned(&week, by(proved)).Interval
 	for _, c := range []struct {
 		name     string
 		page     Record
-		site     claims.Record
+		site     Claims
 		from, to time.Duration
 	}{
 		{"nothing is said", Record{}, proved, base, base},
 		{"a site that has proved right", Record{Silent: 6 * hour}, proved, base + 5*hour, base + 6*hour},
 		{"a site that has lied", Record{Silent: 6 * hour}, unproved, base, base},
-		{"a site of which nothing is known", Record{Silent: 6 * hour}, claims.Record{}, base, base},
+		{"a site of which nothing is known", Record{Silent: 6 * hour}, Claims{}, base, base},
 		{"a visit in four", Record{Silent: 100 * base}, proved, silentMost * base, silentMost * base},
 		{"a change is claimed as well", Record{Silent: 6 * hour, Moved: true}, proved, base, base},
 	} {

@@ -9,7 +9,6 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/recrawl/policy"
 	"crawlnode/recrawl/policy/estimate"
-	"crawlnode/recrawl/visits/claims"
 )
 
 // The simulated web: pages that change at random times, in virtual time, and a crawler that has
@@ -296,7 +295,7 @@ type adaptive struct {
 	over   estimate.Gamma // believed before the first visit
 	nodes  []simNode
 	sites  []estimate.Pool
-	dates  []claims.Record
+	dates  []Claims
 	prior  estimate.Gamma // of all pages
 	all    estimate.Pool
 	price  float64
@@ -317,7 +316,7 @@ func newAdaptive(w *web, budget float64, b policy.Bounds) *adaptive {
 	a := &adaptive{bounds: b, over: estimate.Gamma{Shape: 0.5, Rate: 0.5 * guess}}
 	a.prior = a.over
 	a.sites = make([]estimate.Pool, (len(w.rates)-1)/w.per+1)
-	a.dates = make([]claims.Record, len(a.sites))
+	a.dates = make([]Claims, len(a.sites))
 	for _, id := range []crawl.NodeID{"a", "b", "c"} {
 		a.nodes = append(a.nodes, simNode{id: id})
 	}

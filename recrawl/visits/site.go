@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"crawlnode/recrawl/policy/estimate"
-	"crawlnode/recrawl/visits/claims"
 )
 
 // Site is what the pages of one host have taught together. Its zero value: nothing yet.
@@ -15,7 +14,7 @@ type Site struct {
 	// Pool counts each planned page of whose rate something is known, with its last belief.
 	Pool estimate.Pool
 	// What the site's word is worth: dates in its sitemap and feeds, Last-Modified, validators.
-	Sitemap, Dates, Validators claims.Record
+	Sitemap, Dates, Validators Claims
 	// Factor is by how much its pages pay more than the price, because its delay allows fewer visits than they
 	// want (policy.HostFactor); 0 is 1.
 	Factor float64
@@ -49,7 +48,7 @@ func (s *Site) sum(r *Record, times float64) {
 const siteVersion = 1
 
 // packedSite is the length of an encoded Site.
-const packedSite = 1 + 3*8 + 3*claims.Packed + 2*8
+const packedSite = 1 + 3*8 + 3*packedClaims + 2*8
 
 // Append writes s:
 //
@@ -62,7 +61,7 @@ func (s *Site) Append(b []byte) []byte {
 	for _, v := range [...]float64{s.Pool.Pages, s.Pool.Mean, s.Pool.MeanLog} {
 		b = binary.BigEndian.AppendUint64(b, math.Float64bits(v))
 	}
-	for _, c := range [...]claims.Record{s.Sitemap, s.Dates, s.Validators} {
+	for _, c := range [...]Claims{s.Sitemap, s.Dates, s.Validators} {
 		b = c.Append(b)
 	}
 	b = binary.BigEndian.AppendUint64(b, math.Float64bits(s.Factor))
@@ -84,8 +83,8 @@ func DecodeSite(b string) (s Site, err error) {
 	for _, v := range [...]*float64{&s.Pool.Pages, &s.Pool.Mean, &s.Pool.MeanLog} {
 		*v, rest = float(rest)
 	}
-	for _, c := range [...]*claims.Record{&s.Sitemap, &s.Dates, &s.Validators} {
-		*c, rest = claims.Unpack([claims.Packed]byte(rest)), rest[claims.Packed:]
+	for _, c := range [...]*Claims{&s.Sitemap, &s.Dates, &s.Validators} {
+		*c, rest = unpackClaims([packedClaims]byte(rest)), rest[packedClaims:]
 	}
 	s.Factor, rest = float(rest)
 	s.Wanted, _ = float(rest)

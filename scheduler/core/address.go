@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/scheduler/timers"
 )
 
 // address is one IP address whose requests are spaced, whatever the host. One host at a
@@ -13,10 +12,10 @@ import (
 // others wait in a line, so that a thousand names on one machine cost no more than a list.
 type address struct {
 	ip     netip.Addr
-	holder *host               // who has the turn
-	next   time.Time           // earliest start of the next request
-	line   line                // hosts that wait for the turn
-	timer  timers.Timer[owner] // set while no host has the turn and next is in the future
+	holder *host     // who has the turn
+	next   time.Time // earliest start of the next request
+	line   line      // hosts that wait for the turn
+	timer  timer     // set while no host has the turn and next is in the future
 }
 
 // spaceFrom begins the gap of an address now, if it was requested before its requests were
@@ -36,7 +35,7 @@ func (c *Core) address(ip netip.Addr) *address {
 	a := c.addrs[ip]
 	if a == nil {
 		a = &address{ip: ip}
-		a.timer.Owner.addr = a
+		a.timer.addr = a
 		if !c.widened.IsZero() {
 			a.next = c.widened.Add(c.cfg.IPDelay(ip))
 		}
@@ -78,7 +77,7 @@ func (c *Core) granted(now time.Time, a *address) bool {
 		a.next = crawl.Latest(a.next, now.Add(wait))
 	}
 	if a.next.After(now) {
-		c.timers.Set(&a.timer, a.next)
+		c.timers.set(&a.timer, a.next)
 		return false
 	}
 	return ok
@@ -114,10 +113,10 @@ func (c *Core) passOn(now time.Time, a *address) {
 		return
 	}
 	if a.next.After(now) {
-		c.timers.Set(&a.timer, a.next)
+		c.timers.set(&a.timer, a.next)
 		return
 	}
-	c.timers.Stop(&a.timer)
+	c.timers.stop(&a.timer)
 	h := a.line.first
 	if h == nil {
 		delete(c.addrs, a.ip)

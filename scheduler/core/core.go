@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/scheduler/timers"
 )
 
 // ActionKind says what the caller must do.
@@ -89,7 +88,7 @@ type Core struct {
 	widened     time.Time               // when the configured gaps grew last; zero: they never did
 	narrowed    bool                    // one got smaller, or may have before this process: stored waits may be too long
 	ready       *bandQueue
-	timers      timers.Heap[owner]
+	timers      timers
 	actions     []Action
 	classes     [numClasses]int
 	bytes       int
@@ -136,7 +135,7 @@ func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
 		name: q.Host, part: q.Partition, state: q.State, robots: q.Robots, acquired: acquired, taken: q.Taken,
 		cursor: q.Next, more: q.More, queued: q.Queued, fresh: crawl.Bands, saved: true,
 	}
-	h.timer.Owner.host = h
+	h.timer.host = h
 	c.believe(now, h)
 	h.insert(believeItems(now, q.Items)...)
 	if len(h.robots) > 0 {
@@ -298,14 +297,14 @@ func (c *Core) NoteQueued(now time.Time, name crawl.Host, band crawl.Band) bool 
 // Advance moves the hosts whose time has come by now. Next does the same.
 func (c *Core) Advance(now time.Time) {
 	c.lookAgain(now)
-	for t := c.timers.Due(now); t != nil; t = c.timers.Due(now) {
+	for t := c.timers.due(now); t != nil; t = c.timers.due(now) {
 		switch {
-		case t.Owner.addr != nil:
-			c.passOn(now, t.Owner.addr)
-		case c.outstayed(t.Owner.host):
-			c.leave(now, t.Owner.host)
+		case t.addr != nil:
+			c.passOn(now, t.addr)
+		case c.outstayed(t.host):
+			c.leave(now, t.host)
 		default:
-			c.place(now, t.Owner.host)
+			c.place(now, t.host)
 		}
 	}
 }
@@ -316,7 +315,7 @@ func (c *Core) outstayed(h *host) bool { return h.status == Dry && !h.hasWork() 
 
 // NextWake returns when Advance must be called next, or the zero time.
 func (c *Core) NextWake() time.Time {
-	at := c.timers.Next()
+	at := c.timers.next()
 	for _, look := range [...]time.Time{c.shares.lookAt, c.shares.lateAt} {
 		if !look.IsZero() && (at.IsZero() || look.Before(at)) {
 			at = look

@@ -7,14 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/scheduler/timers"
 )
-
-// owner is what a timer is part of: one of the two.
-type owner struct {
-	host *host
-	addr *address
-}
 
 // Cursor is a position in a host's queue on disk, one sequence number per band. The zero
 // Cursor is the head. The scheduler only stores it.
@@ -115,7 +108,7 @@ type host struct {
 
 	status Status
 	class  class
-	timer  timers.Timer[owner]
+	timer  timer
 	bytes  int
 
 	domain   *domain       // its registered domain

@@ -19,7 +19,7 @@ func (c *Core) remove(now time.Time, h *host) {
 		h.line.remove(h)
 	}
 	c.unclaim(now, h)
-	c.timers.Stop(&h.timer)
+	c.timers.stop(&h.timer)
 	for _, v := range h.incomplete {
 		delete(c.visits, v.id)
 		c.giveFetcher(now, v)

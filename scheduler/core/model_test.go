@@ -550,8 +550,8 @@ func (m *model) check() {
 		if (h.line != nil) != (h.status == Ready || h.status == AddressWait || h.status == OverShare) {
 			m.t.Fatalf("%s is %v, in line %v", name, h.status, h.line != nil)
 		}
-		if h.timer.IsSet() && h.status != Waiting && h.status != Dry || !h.timer.IsSet() && h.status == Waiting {
-			m.t.Fatalf("%s is %v, timer %v", name, h.status, h.timer.IsSet())
+		if h.timer.isSet() && h.status != Waiting && h.status != Dry || !h.timer.isSet() && h.status == Waiting {
+			m.t.Fatalf("%s is %v, timer %v", name, h.status, h.timer.isSet())
 		}
 	}
 	if classes != c.classes || bytes != c.bytes {

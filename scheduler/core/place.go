@@ -24,9 +24,9 @@ func (c *Core) place(now time.Time, h *host) {
 	}
 	c.stand(h, want, now)
 	if at.IsZero() {
-		c.timers.Stop(&h.timer)
-	} else if !h.timer.IsSet() || !h.timer.At().Equal(at) {
-		c.timers.Set(&h.timer, at)
+		c.timers.stop(&h.timer)
+	} else if !h.timer.isSet() || !h.timer.at.Equal(at) {
+		c.timers.set(&h.timer, at)
 	}
 }
 
@@ -113,8 +113,8 @@ func (c *Core) decideDry(now, start time.Time, h *host) (Status, time.Time) {
 		return Dry, time.Time{}
 	case h.more || h.rewind:
 		return Waiting, start.Add(-LoadAhead) // then the refill is asked for
-	case h.status == Dry && h.timer.IsSet():
-		return Dry, h.timer.At()
+	case h.status == Dry && h.timer.isSet():
+		return Dry, h.timer.at
 	case h.excluded:
 		return Dry, now
 	}

@@ -26,28 +26,35 @@ const (
 // Member is a process of the cluster.
 type Member = addresses.Member
 
-// Options are what Turns needs of the node. All are required. The functions must not block, except Call,
-// nor call the Turns.
+// Cluster is what Turns asks of the nodes. Its methods must not block, except Call, nor call the
+// Turns.
+type Cluster interface {
+	// Holder is who holds a partition, as far as is known; "": nobody. It is Self's id exactly when
+	// this node does.
+	Holder(p crawl.Partition) crawl.NodeID
+	// Target is how another member is called; the zero Target is no member.
+	Target(id crawl.NodeID) peer.Target
+	// Crawls reports whether this node may hand out visits at all: if not, it asks for no turn.
+	Crawls() bool
+	// May reports whether this node may give turns of addresses in a partition that it holds: it has
+	// its lease, and no view since has ended the holding. Whether this node crawls itself does not
+	// matter.
+	May(p crawl.Partition) bool
+	// Call sends a batch, and returns only what the target itself answers.
+	Call(ctx context.Context, to peer.Target, b *peer.AddressBatch) (*peer.AddressBatch, error)
+}
+
+// Options are what Turns needs of the node. All are required. The functions must not block, nor
+// call the Turns.
 type Options struct {
 	Self addresses.Member
 	// Partitions is the cluster's number of partitions.
 	Partitions int
+	Cluster    Cluster
 	// Clock is the clock that leases are measured with: it counts through sleep.
 	Clock func() time.Duration
 	// Gap is the least gap between two requests to an address; 0: none.
 	Gap func(netip.Addr) time.Duration
-	// Holder is who holds a partition, as far as is known; "": nobody. It is Self's id exactly when this
-	// node does.
-	Holder func(crawl.Partition) crawl.NodeID
-	// Target is how another member is called; the zero Target is no member.
-	Target func(crawl.NodeID) peer.Target
-	// Crawls reports whether this node may hand out visits at all: if not, it asks for no turn.
-	Crawls func() bool
-	// May reports whether this node may give turns of addresses in a partition that it holds: it has its
-	// lease, and no view since has ended the holding. Whether this node crawls itself does not matter.
-	May func(crawl.Partition) bool
-	// Call sends a batch, and returns only what the target itself answers.
-	Call func(ctx context.Context, to peer.Target, b *peer.AddressBatch) (*peer.AddressBatch, error)
 	// Came is called with addresses whose turn has come.
 	Came func([]netip.Addr)
 }
@@ -67,7 +74,8 @@ type Turns struct {
 func New(o Options) *Turns {
 	t := &Turns{o: o, look: make(chan struct{}, 1), busy: make(map[addresses.Member]bool)}
 	t.table = addresses.New(addresses.Config{
-		Self: o.Self, Gap: o.Gap, Holder: t.holder, Crawls: o.Crawls, May: o.May,
+		Self: o.Self, Gap: o.Gap, Holder: t.holder,
+		Crawls: o.Cluster.Crawls, May: o.Cluster.May,
 		Partition: func(ip netip.Addr) crawl.Partition { return PartitionOf(ip, o.Partitions) },
 	})
 	return t
@@ -75,13 +83,13 @@ func New(o Options) *Turns {
 
 // holder is the process that holds a partition.
 func (t *Turns) holder(p crawl.Partition) (addresses.Member, bool) {
-	switch id := t.o.Holder(p); id {
+	switch id := t.o.Cluster.Holder(p); id {
 	case "":
 		return addresses.Member{}, false
 	case t.o.Self.ID:
 		return t.o.Self, true
 	default:
-		to := t.o.Target(id)
+		to := t.o.Cluster.Target(id)
 		return addresses.Member{ID: id, Boot: crawl.Boot(to.Boot)}, to.ID != ""
 	}
 }
@@ -209,9 +217,9 @@ func (t *Turns) outgoing() map[addresses.Member][]addresses.Message {
 func (t *Turns) call(ctx context.Context, to addresses.Member, batch []addresses.Message) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	target := t.o.Target(to.ID)
+	target := t.o.Cluster.Target(to.ID)
 	target.Boot = uint64(to.Boot) // another boot refuses
-	reply, err := t.o.Call(ctx, target, t.pack(batch))
+	reply, err := t.o.Cluster.Call(ctx, target, t.pack(batch))
 	t.with(func(now time.Duration, table *addresses.Table) {
 		delete(t.busy, to)
 		if err == nil && reply.Boot == uint64(to.Boot) {

@@ -36,28 +36,9 @@ func newGroup(n int) *group {
 	for i := range n {
 		m := &member{id: crawl.NodeID("n" + string(rune('1'+i))), came: make(chan netip.Addr, 100)}
 		m.Turns = New(Options{
-			Self: Member{ID: m.id, Boot: crawl.Boot(i + 1)}, Partitions: 512,
-			Clock:  func() time.Duration { return time.Since(start) },
-			Gap:    func(netip.Addr) time.Duration { return 100 * time.Millisecond },
-			Holder: func(crawl.Partition) crawl.NodeID { return "n1" },
-			Target: func(id crawl.NodeID) peer.Target { return peer.Target{ID: string(id), Boot: uint64(id[1] - '0')} },
-			Crawls: func() bool { return true },
-			May:    func(crawl.Partition) bool { return true },
-			Call: func(_ context.Context, to peer.Target, b *peer.AddressBatch) (*peer.AddressBatch, error) {
-				time.Sleep(3 * time.Millisecond)
-				g.mu.Lock()
-				deaf := g.deaf
-				g.mu.Unlock()
-				if deaf {
-					return nil, errors.New("nobody is there")
-				}
-				for i, o := range g.nodes {
-					if string(o.id) == to.ID && to.Boot == uint64(i+1) {
-						return o.Serve(m.id, b), nil
-					}
-				}
-				return nil, errors.New("no such node")
-			},
+			Self: Member{ID: m.id, Boot: crawl.Boot(i + 1)}, Partitions: 512, Cluster: caller{g, m.id},
+			Clock: func() time.Duration { return time.Since(start) },
+			Gap:   func(netip.Addr) time.Duration { return 100 * time.Millisecond },
 			Came: func(ips []netip.Addr) {
 				for _, ip := range ips {
 					m.came <- ip
@@ -70,6 +51,38 @@ func newGroup(n int) *group {
 		g.nodes[0].Hold(crawl.Partition(p), false)
 	}
 	return g
+}
+
+// caller is the group as one of its nodes sees it.
+type caller struct {
+	*group
+	self crawl.NodeID
+}
+
+func (caller) Holder(crawl.Partition) crawl.NodeID { return "n1" }
+func (caller) Crawls() bool                        { return true }
+func (caller) May(crawl.Partition) bool            { return true }
+
+func (caller) Target(id crawl.NodeID) peer.Target {
+	return peer.Target{ID: string(id), Boot: uint64(id[1] - '0')}
+}
+
+func (c caller) Call(
+	_ context.Context, to peer.Target, b *peer.AddressBatch,
+) (*peer.AddressBatch, error) {
+	time.Sleep(3 * time.Millisecond)
+	c.mu.Lock()
+	deaf := c.deaf
+	c.mu.Unlock()
+	if deaf {
+		return nil, errors.New("nobody is there")
+	}
+	for i, o := range c.nodes {
+		if string(o.id) == to.ID && to.Boot == uint64(i+1) {
+			return o.Serve(c.self, b), nil
+		}
+	}
+	return nil, errors.New("no such node")
 }
 
 // run runs all nodes until the test ends.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"crawlnode/search/analyse"
-	"crawlnode/search/held"
 	"crawlnode/search/query"
 	"crawlnode/search/rank"
 	"crawlnode/search/segment"
@@ -41,7 +40,7 @@ func (x *Index) ask(ctx context.Context, p Plan, work *budget) (Answer, error) {
 	}
 	depth := min(max(p.Depth, 1), 2*MaxResults)
 	top := &best{most: max(depth, candidates)}
-	of := held.New(p.Partitions)
+	of := newPartitionSet(p.Partitions)
 	for _, part := range s.parts {
 		n, err := c.searchPart(ctx, part, of, top, work)
 		if err != nil {
@@ -137,7 +136,7 @@ type weightedMatcher struct {
 }
 
 // searchPart adds the matches of a part to top, and returns their number.
-func (c *compiled) searchPart(ctx context.Context, p *part, of *held.Set, top *best, work *budget) (int64, error) {
+func (c *compiled) searchPart(ctx context.Context, p *part, of *partitionSet, top *best, work *budget) (int64, error) {
 	if of != nil && !p.hasAny(of) {
 		return 0, nil
 	}
@@ -153,7 +152,7 @@ func (c *compiled) searchPart(ctx context.Context, p *part, of *held.Set, top *b
 	}
 	scan := scan{c: c, p: p, top: top, may: may, work: work}
 	if scan.all = of == nil; !scan.all {
-		scan.held = p.file.views.Of(p.seg, of)
+		scan.held = p.file.views.docs(p.seg, of)
 	}
 	with, without := c.filters(p, work)
 	for _, m := range with {
@@ -205,9 +204,9 @@ func labelOf(f query.Filter) string {
 	return labelType + f.Value
 }
 
-func (p *part) hasAny(of *held.Set) bool {
+func (p *part) hasAny(of *partitionSet) bool {
 	for partition := range p.partitions {
-		if of.Has(partition) {
+		if of.has(partition) {
 			return true
 		}
 	}

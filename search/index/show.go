@@ -6,7 +6,6 @@ import (
 
 	"crawlnode/search/analyse"
 	"crawlnode/search/query"
-	"crawlnode/search/snippet"
 )
 
 // Show implements Source.
@@ -98,26 +97,21 @@ func (m *marker) match(l analyse.Language, word []byte) int {
 	return -1
 }
 
-// passage is the part of a text that is shown.
-func (m *marker) passage(l analyse.Language, text string) []snippet.Part {
+// hit is what is asked for and ends with the word at which s is; false: nothing does. A phrase
+// begins before its last word.
+func (m *marker) hit(l analyse.Language, text string, s *analyse.Scanner) (h passageHit, ok bool) {
+	from, to := s.Span()
 	for _, p := range m.phrases {
-		p.reset()
+		begin, ends := p.next(s)
+		if ends && (!ok || begin < h.from) && !strings.Contains(text[begin:to], textBreak) {
+			h, ok = passageHit{begin, to, p.clause, true}, true
+		}
 	}
-	return snippet.Make(text, len(m.phrases), func(s *analyse.Scanner) (f snippet.Found, ok bool) {
-		for _, p := range m.phrases {
-			from, ends := p.next(s)
-			_, to := s.Span()
-			if ends && (!ok || from < f.From) && !strings.Contains(text[from:to], textBreak) {
-				f, ok = snippet.Found{Of: p.clause, From: from, Phrase: true}, true
-			}
-		}
-		if ok {
-			return f, true
-		}
-		from, _ := s.Span()
-		i := m.match(l, s.Word())
-		return snippet.Found{Of: i, From: from}, i >= 0
-	})
+	if ok {
+		return h, true
+	}
+	i := m.match(l, s.Word())
+	return passageHit{from, to, i, false}, i >= 0
 }
 
 // result is a document as it is shown: the passage is of its text, or of its description if only
@@ -138,16 +132,15 @@ func (m *marker) result(d *Document) Result {
 		}
 	}
 	var all strings.Builder
-	r.Highlight = []Part{}
+	r.Highlight = append([]Part{}, parts...) // an empty list in JSON, not null
 	for _, p := range parts {
-		r.Highlight = append(r.Highlight, Part{Text: p.Text, Hit: p.Hit})
 		all.WriteString(p.Text)
 	}
 	r.Snippet = all.String()
 	return r
 }
 
-func marked(parts []snippet.Part) bool {
+func marked(parts []Part) bool {
 	for _, p := range parts {
 		if p.Hit {
 			return true

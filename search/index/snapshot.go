@@ -4,7 +4,6 @@ import (
 	"maps"
 	"sync/atomic"
 
-	"crawlnode/search/held"
 	"crawlnode/search/segment"
 )
 
@@ -23,7 +22,7 @@ type part struct {
 type shared struct {
 	seg   *segment.Segment
 	uses  atomic.Int64
-	views held.Views
+	views views
 }
 
 func (s *shared) release() {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"crawlnode/search/held"
 )
 
 // TestViews: an answer of some partitions is what the answer of all has of them, in its order, though most documents end before their
@@ -42,7 +40,7 @@ func TestViews(t *testing.T) {
 		t.Fatalf("%d hits, %v", len(all.Hits), err)
 	}
 	plan.Depth = 100
-	for range 3 * held.MostViews {
+	for range 3 * mostViews {
 		plan.Partitions = []uint32{1 << 20, 1 << 31} // nobody has them
 		for p := range uint32(70) {
 			if r.IntN(2) == 0 {

@@ -9,6 +9,12 @@
 // Revocations of both are kept: see Store.Merge. The caller sends documents to other nodes
 // (package spread).
 //
+// # Flags of a start
+//
+// The crawl has its settings from its founder (which may be an earlier start of this node) or from
+// crawl-config. [Flags] compares them with the flags of this start: it tells the operator which are
+// ignored or, in a crawl of one node, makes them settings of the crawl.
+//
 // # Time
 //
 // A document is sent and stored with durations, not times of day (ownership rule
