@@ -106,7 +106,7 @@
 //	proofs         unbuffered: the prober waits for the loop
 //	heard          one entry for each node that asked for or granted a lease,
 //	               taken by the loop each tick
-//	wished         one signal; the status asked for is in wish
+//	wished         one signal; the status asked for is in wish, new flags in flags
 //	watchers       one signal each; the state is in Snapshot
 //	lease ended    one signal, for the caller that aborts the fetches
 //

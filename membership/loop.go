@@ -103,6 +103,7 @@ func (l *loop) run(ctx context.Context) error {
 		case <-tick.C:
 			err = l.tick(ctx)
 		case <-l.m.wished: // afterEvent announces the wish
+			err = l.takeFlags()
 		case <-l.m.gossip.Changed():
 			l.onGossip(ctx)
 		case in := <-l.m.calls:

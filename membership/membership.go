@@ -75,8 +75,10 @@ type Membership struct {
 	prober    *prober.Prober
 	joiner    *join.Joiner
 
-	wish     atomic.Uint32   // the Status this node asks for: Active, Draining, Leaving
-	wished   chan struct{}   // cap 1: wish has changed
+	wish   atomic.Uint32 // the Status this node asks for: Active, Draining, Leaving
+	wished chan struct{} // cap 1: wish or flags has changed
+	// flags are what SetPlaceFlags has set, until the loop takes them.
+	flags    atomic.Pointer[Place]
 	calls    chan incoming   // unbuffered: Handle waits for the loop
 	forgets  chan forgetting // unbuffered: Forget waits for the loop
 	placings chan placing    // unbuffered: SetPlace waits for the loop

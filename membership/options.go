@@ -171,7 +171,7 @@ func (o *Options) validate() error {
 		errs = append(errs, errors.New("a node name and a cluster name are required"))
 	}
 	errs = append(errs,
-		CheckPlace(o.Weight, o.Zone),
+		PlaceChange{Weight: &o.Weight, Zone: &o.Zone}.Check(),
 		consensus.ValidateText("node name", o.Name, consensus.MaxNameBytes),
 		consensus.ValidateText("cluster name", o.Cluster, consensus.MaxNameBytes),
 		consensus.ValidateText("RPC address", o.RPC, consensus.MaxAddressBytes),

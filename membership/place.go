@@ -2,13 +2,11 @@ package membership
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"crawlnode/crawl"
 	"crawlnode/membership/consensus"
 	"crawlnode/membership/storage"
-	"crawlnode/ring"
 )
 
 // A node's weight and zone come from its flags, and may be changed while it runs. A change is on
@@ -18,25 +16,8 @@ import (
 // Place is a node's weight and zone.
 type Place = consensus.Place
 
-// ErrPlace: no node can have that weight or zone.
-var ErrPlace = errors.New("membership: not a weight or a zone")
-
-// CheckPlace returns an error if a node cannot have that weight, 1 to 16, or zone.
-func CheckPlace(weight int, zone string) error {
-	if weight < 1 || weight > ring.MaxWeight {
-		return fmt.Errorf("%w: weight %d must lie within 1 and %d", ErrPlace, weight, ring.MaxWeight)
-	}
-	if err := (Place{Zone: zone}).Validate(); err != nil {
-		return fmt.Errorf("%w: %w", ErrPlace, err)
-	}
-	return nil
-}
-
-// PlaceChange says what changes; nil stays.
-type PlaceChange struct {
-	Weight *int
-	Zone   *string
-}
+// PlaceChange says what changes.
+type PlaceChange = crawl.PlaceChange
 
 // placing is a request of SetPlace that waits for the loop.
 type placing struct {
@@ -45,16 +26,9 @@ type placing struct {
 }
 
 // SetPlace changes this node's weight, or zone, or both. When it returns nil the change is durable
-// and on its way; AwaitPlace waits for the view. Errors: ErrPlace, ErrStopped, ctx's error.
+// and on its way; AwaitPlace waits for the view. Errors: crawl.ErrPlace, ErrStopped, ctx's error.
 func (m *Membership) SetPlace(ctx context.Context, c PlaceChange) error {
-	weight, zone := 1, ""
-	if c.Weight != nil {
-		weight = *c.Weight
-	}
-	if c.Zone != nil {
-		zone = *c.Zone
-	}
-	if err := CheckPlace(weight, zone); err != nil {
+	if err := c.Check(); err != nil {
 		return err
 	}
 	p := placing{change: c, reply: make(chan error, 1)}
@@ -82,7 +56,7 @@ func (m *Membership) AwaitPlace(ctx context.Context, id crawl.NodeID, c PlaceCha
 	defer m.watchers.remove(changed)
 	for {
 		if v := m.View(); v != nil {
-			if at, ok := v.Member(id); ok && c.fits(at.Place) {
+			if at, ok := v.Member(id); ok && fits(c, at.Place) {
 				return nil
 			}
 		}
@@ -96,13 +70,14 @@ func (m *Membership) AwaitPlace(ctx context.Context, id crawl.NodeID, c PlaceCha
 	}
 }
 
-func (c PlaceChange) fits(p Place) bool {
+// fits reports whether a place has what a change asks for.
+func fits(c PlaceChange, p Place) bool {
 	return (c.Weight == nil || *c.Weight == p.Share()) && (c.Zone == nil || *c.Zone == p.Zone)
 }
 
 // setPlace carries out a request of SetPlace. Its error is the storage's, which ends the process.
 func (l *loop) setPlace(p placing) error {
-	if p.change.fits(l.m.place) {
+	if fits(p.change, l.m.place) {
 		p.reply <- nil
 		return nil
 	}
@@ -113,13 +88,45 @@ func (l *loop) setPlace(p placing) error {
 	if z := p.change.Zone; z != nil {
 		place.Zone, doc.Zone = *z, &storage.Changed[string]{Value: *z, Flag: l.m.o.Zone}
 	}
-	place.Changes++
-	err := l.save()
-	if err == nil {
-		l.m.o.Logger.Info("weight and zone changed", "weight", place.Share(), "zone", place.Zone)
-	}
+	err := l.moved()
 	p.reply <- err
 	return err
+}
+
+// moved stores a change of place; afterEvent announces it.
+func (l *loop) moved() error {
+	l.m.place.Changes++
+	if err := l.save(); err != nil {
+		return err
+	}
+	l.m.o.Logger.Info("weight and zone changed", "weight", l.m.place.Share(), "zone", l.m.place.Zone)
+	return nil
+}
+
+// SetPlaceFlags takes over the flags that a running node has read again. One that differs from that
+// of the start ends an earlier change of it. It returns at once, and may be called before Run.
+func (m *Membership) SetPlaceFlags(weight int, zone string) {
+	m.flags.Store(&Place{Weight: weight, Zone: zone})
+	crawl.Signal(m.wished)
+}
+
+// takeFlags carries SetPlaceFlags out. Its error is the storage's.
+func (l *loop) takeFlags() error {
+	flags := l.m.flags.Swap(nil)
+	if flags == nil {
+		return nil
+	}
+	changed := false
+	if flags.Weight != l.m.o.Weight {
+		l.m.o.Weight, l.m.place.Weight, l.m.doc.Weight, changed = flags.Weight, flags.Weight, nil, true
+	}
+	if flags.Zone != l.m.o.Zone {
+		l.m.o.Zone, l.m.place.Zone, l.m.doc.Zone, changed = flags.Zone, flags.Zone, nil, true
+	}
+	if !changed {
+		return nil
+	}
+	return l.moved()
 }
 
 // placeOf is where a node starts: where its flags say, unless it was changed while it ran with

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"crawlnode/crawl"
 	"crawlnode/membership/storage"
 )
 
@@ -67,8 +68,8 @@ func TestPlace(t *testing.T) {
 	}
 	place(n1, "5 north")
 	for _, wrong := range []PlaceChange{toWeight(0), toWeight(17), toZone("a\x07"), toZone("123456789012345678901234567890123")} {
-		if err := n1.SetPlace(t.Context(), wrong); !errors.Is(err, ErrPlace) {
-			t.Errorf("%+v: %v, want ErrPlace", wrong, err)
+		if err := n1.SetPlace(t.Context(), wrong); !errors.Is(err, crawl.ErrPlace) {
+			t.Errorf("%+v: %v, want crawl.ErrPlace", wrong, err)
 		}
 	}
 
@@ -84,6 +85,17 @@ func TestPlace(t *testing.T) {
 	o1.Weight = 1 // it does not come back
 	n1 = x.run(t, o1)
 	place(n1, "1 north")
+	n1.SetPlaceFlags(3, "") // SIGHUP: the flags are other ones now
+	place(n1, "3 ")
+	if err := n1.SetPlace(t.Context(), toWeight(7)); err != nil {
+		t.Fatal(err)
+	}
+	n1.SetPlaceFlags(3, "south") // the weight's flag is as it was
+	place(n1, "7 south")
+	n1.end()
+	o1.Weight, o1.Zone = 3, "south"
+	n1 = x.run(t, o1)
+	place(n1, "7 south")
 	n1.end()
 	if err := n1.SetPlace(t.Context(), toWeight(2)); !errors.Is(err, ErrStopped) {
 		t.Errorf("after the end: %v", err)
@@ -130,7 +142,7 @@ func TestOpenRefusesPlaces(t *testing.T) {
 	for _, c := range []Place{{Weight: -1}, {Weight: 17}, {Zone: "a\nb"}} {
 		o := new(exchange).options("n1")
 		o.Weight, o.Zone = c.Weight, c.Zone
-		if m, err := Open(o); !errors.Is(err, ErrPlace) {
+		if m, err := Open(o); !errors.Is(err, crawl.ErrPlace) {
 			t.Errorf("%+v: %v", c, err)
 			if err == nil {
 				m.Close()

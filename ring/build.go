@@ -27,7 +27,7 @@ const (
 	// MaxReplicas is the largest number of copies beside the owner's.
 	MaxReplicas = 2
 	// MaxWeight is the largest weight of a member.
-	MaxWeight = 16
+	MaxWeight = crawl.MaxWeight
 )
 
 // Member is a node as the table sees it.

@@ -21,7 +21,7 @@ const (
 	MaxNameBytes    = 64
 	MaxAddressBytes = 128
 	MaxMachineBytes = 16
-	MaxZoneBytes    = 32
+	MaxZoneBytes    = crawl.MaxZoneBytes
 	// MaxNumber bounds view numbers, boots and rounds, so that one more can
 	// always be added.
 	MaxNumber = 1 << 62
