@@ -52,6 +52,14 @@ func (c PlaceChange) String() string {
 	return strings.Join(out, ", ")
 }
 
+// ZoneOf is a zone in a status document.
+func ZoneOf(zone string) *string {
+	if zone == "" {
+		return nil
+	}
+	return &zone
+}
+
 // ZoneText shows a zone in words.
 func ZoneText(zone string) string {
 	if zone == "" {
