@@ -78,7 +78,7 @@ func (v *nodesWeightVerb) Run(ctx context.Context, env *Env) int {
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		n, err := c.WeighNode(ctx, v.Node, v.Weight)
 		if err == nil {
-			fmt.Fprintf(env.Stdout, "%s has weight %d: partitions move; watch them with crawlnode status\n", nodeText(n), v.Weight)
+			fmt.Fprintf(env.Stdout, "%s has weight %d: partitions move; watch with crawlnode status\n", nodeText(n), v.Weight)
 		}
 		return err
 	})
@@ -108,7 +108,7 @@ func (v *nodesZoneVerb) Run(ctx context.Context, env *Env) int {
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		n, err := c.ZoneNode(ctx, v.Node, v.Zone)
 		if err == nil {
-			fmt.Fprintf(env.Stdout, "%s is in %s: copies are made where they are missing; watch them with crawlnode status\n", nodeText(n), plaintext.Escape(crawl.ZoneText(v.Zone)))
+			fmt.Fprintf(env.Stdout, "%s is in %s: missing copies are made; watch with crawlnode status\n", nodeText(n), plaintext.Escape(crawl.ZoneText(v.Zone)))
 		}
 		return err
 	})

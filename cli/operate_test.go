@@ -76,7 +76,7 @@ func TestOperate(t *testing.T) {
 		{"nodes weight n1 17", command.ExitUsage, "", "a weight is a number from 1 to 16, not 17"},
 		{"nodes weight n1 two", command.ExitUsage, "", `"two"`},
 		{"nodes weight n1", command.ExitUsage, "", "<n>"},
-		{"nodes zone n1 rack-7", command.ExitOK, "n1 (id-1) is in zone rack-7: copies are made", ""},
+		{"nodes zone n1 rack-7", command.ExitOK, "n1 (id-1) is in zone rack-7: missing copies are made", ""},
 		{"nodes zone n1", command.ExitOK, "n1 (id-1) is in no zone", ""},
 		{"nodes zone n9 a", command.ExitUsage, "", "zone n9: unknown node"},
 		{"nodes zone n1 123456789012345678901234567890123", command.ExitUsage, "", "at most 32 bytes"},
