@@ -51,6 +51,13 @@ func TestPlace(t *testing.T) {
 	if err := n1.SetPlace(t.Context(), toWeight(5)); err != nil {
 		t.Fatal(err)
 	}
+	raw, err := o1.Storage.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if doc, err := storage.Decode(raw); err != nil || doc.Weight == nil || *doc.Weight != (storage.Changed[int]{Value: 5, Flag: 1}) {
+		t.Fatalf("SetPlace has returned, and the disk has %+v, %v", doc.Weight, err)
+	}
 	for _, n := range []*running{n1, n2} {
 		if err := n.AwaitPlace(t.Context(), n1.self.ID, toWeight(5)); err != nil {
 			t.Fatal(err)
