@@ -63,6 +63,10 @@ type Backend interface {
 	// DrainMember asks a member to hand over its partitions and leave. It returns when the member
 	// has accepted. crawl.ErrUnknownNode and crawl.ErrRefused are final.
 	DrainMember(ctx context.Context, id crawl.NodeID) error
+	// PlaceMember changes a member's weight or zone. It returns when the member has stored the change
+	// and a view lists it, or some seconds later. crawl.ErrPlace: out of bounds; otherwise the errors
+	// are those of DrainMember.
+	PlaceMember(ctx context.Context, id crawl.NodeID, change crawl.PlaceChange) error
 	// StopMember ends a member as SIGTERM does: it drains, or stops with its data in place when
 	// nobody could take them over. It returns when the member has accepted. The errors are those of
 	// DrainMember.

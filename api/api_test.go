@@ -107,6 +107,10 @@ func (f *fakeNode) ForgetMember(_ context.Context, id crawl.NodeID) error {
 	return f.order("forget", id)
 }
 
+func (f *fakeNode) PlaceMember(_ context.Context, id crawl.NodeID, c crawl.PlaceChange) error {
+	return f.order(c.String()+" for", id)
+}
+
 func (f *fakeNode) order(what string, id crawl.NodeID) error {
 	switch id {
 	case "id-dead", "id-old", "id-new", "id-n1":

@@ -24,6 +24,7 @@
 //	GET  /api/v1/captures/{file}/{offset}   one record of any member's archive, a gzip member;
 //	                                        ?form=answer: the answer in it, without content codings
 //	POST /api/v1/nodes/{id}/drain|stop|forget   NodeOrder; id is a node's id or its name
+//	POST /api/v1/nodes/{id}/weight|zone    NodeOrder; a body names the weight or the zone
 //	POST /api/v1/nodes/stop                crawl.StopReport: all nodes
 //	POST /api/v1/crawl/pause|resume|stop   crawl.ActionReport
 //	GET  /api/v1/crawl     crawl.CrawlReport: the settings; the version is the ETag

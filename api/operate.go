@@ -48,6 +48,60 @@ func (s *server) forgetNode(w http.ResponseWriter, r *http.Request) {
 	s.orderNode(w, r, "forget", s.backend.ForgetMember)
 }
 
+// weightBody and zoneBody are the bodies of the orders that place a node.
+type (
+	weightBody struct {
+		Weight *int `json:"weight"`
+	}
+	zoneBody struct {
+		Zone *string `json:"zone"`
+	}
+)
+
+// maxPlaceBytes bounds those bodies.
+const maxPlaceBytes = 1 << 10
+
+func (s *server) weighNode(w http.ResponseWriter, r *http.Request) {
+	var b weightBody
+	body, ok := readBody(w, r, maxPlaceBytes, "send one weight")
+	if !ok {
+		return
+	}
+	if err := decodeStrict(body, &b); err != nil || b.Weight == nil {
+		writeProblem(w, http.StatusBadRequest, `the body is not {"weight":2}`)
+		return
+	}
+	s.placeNode(w, r, "weight", crawl.PlaceChange{Weight: b.Weight})
+}
+
+// zoneNode puts a node into a zone; null or "" takes it out of any.
+func (s *server) zoneNode(w http.ResponseWriter, r *http.Request) {
+	var b zoneBody
+	body, ok := readBody(w, r, maxPlaceBytes, "send one zone")
+	if !ok {
+		return
+	}
+	if err := decodeStrict(body, &b); err != nil {
+		writeProblem(w, http.StatusBadRequest, `the body is not {"zone":"rack-7"}`)
+		return
+	}
+	if b.Zone == nil {
+		b.Zone = new(string)
+	}
+	s.placeNode(w, r, "zone", crawl.PlaceChange{Zone: b.Zone})
+}
+
+func (s *server) placeNode(w http.ResponseWriter, r *http.Request, order string, change crawl.PlaceChange) {
+	if err := change.Check(); err != nil {
+		s.fail(w, r, fmt.Errorf("%s %s: %w", order, r.PathValue("id"), err))
+		return
+	}
+	s.orderNode(w, r, order, func(ctx context.Context, id crawl.NodeID) error {
+		crawl.NoteOf(ctx).Set("", fmt.Sprintf("%s %s to %s", order, id, change))
+		return s.backend.PlaceMember(ctx, id, change)
+	})
+}
+
 // orderNode gives an order for the node in the path.
 func (s *server) orderNode(w http.ResponseWriter, r *http.Request, order string, give func(context.Context, crawl.NodeID) error) {
 	ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
@@ -166,7 +220,7 @@ func codeOf(err error) int {
 	switch {
 	case errors.Is(err, crawl.ErrUnknownNode), errors.Is(err, crawl.ErrUnknownHost), errors.Is(err, crawl.ErrNoCapture):
 		return http.StatusNotFound
-	case errors.Is(err, crawl.ErrBadQuery), errors.Is(err, crawl.ErrNoURL):
+	case errors.Is(err, crawl.ErrBadQuery), errors.Is(err, crawl.ErrNoURL), errors.Is(err, crawl.ErrPlace):
 		return http.StatusBadRequest
 	case errors.Is(err, crawl.ErrForbidden):
 		return http.StatusForbidden

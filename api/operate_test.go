@@ -42,6 +42,7 @@ func TestNodeOrders(t *testing.T) {
 		{"nobody/forget", 404, "", "forget nobody: unknown node"},
 		{"%1b%5B2J/drain", 404, "", `drain \\x1b[2J: unknown node`},
 		{"busy/forget", 503, "", "no majority answers"},
+		{"n1/weight", 400, "", `the body is not {\"weight\":2}`},
 		{"n1/bury", 404, "", "there is nothing at this path"},
 	} {
 		node := &fakeNode{nodes: nodes}

@@ -54,6 +54,8 @@ var roles = map[string]crawl.Role{
 	"PUT /api/v1/sites":               crawl.RoleAdmin,
 	"POST /api/v1/nodes/{id}/drain":   crawl.RoleAdmin,
 	"POST /api/v1/nodes/{id}/forget":  crawl.RoleAdmin,
+	"POST /api/v1/nodes/{id}/weight":  crawl.RoleAdmin,
+	"POST /api/v1/nodes/{id}/zone":    crawl.RoleAdmin,
 	"POST /api/v1/nodes/{id}/stop":    crawl.RoleAdmin,
 	"POST /api/v1/nodes/stop":         crawl.RoleAdmin,
 	"POST /api/v1/tokens/{id}/revoke": crawl.RoleAdmin,

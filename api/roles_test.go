@@ -84,6 +84,8 @@ var allowed = map[string]string{
 	"PUT /api/v1/sites":               "a",
 	"POST /control/sites":             "a",
 	"POST /api/v1/nodes/{id}/drain":   "a",
+	"POST /api/v1/nodes/{id}/weight":  "a",
+	"POST /api/v1/nodes/{id}/zone":    "a",
 	"POST /api/v1/nodes/{id}/forget":  "a",
 	"POST /api/v1/nodes/{id}/stop":    "a",
 	"POST /api/v1/nodes/stop":         "a",

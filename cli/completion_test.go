@@ -26,7 +26,7 @@ func TestComplete(t *testing.T) {
 		{"st", "start status", "seeds"},
 		{"--jo", "--join", "--name"},
 		{"seeds ", "add", "start"},
-		{"nodes ", "list drain forget rotate-key", "start"},
+		{"nodes ", "list drain weight zone forget rotate-key", "start"},
 		{"status --", "--watch --output --addr --help", "--join"},
 		{"status --output ", "text json", "yaml"},
 		{"status --output=j", "--output=json", "--output=text"},
@@ -113,7 +113,7 @@ try crawlnode status --output = j
 try crawlnode --config /et
 complete -p crawlnode
 `, "--norc", "--noprofile")
-	want := "[start status stop]\n[list drain forget rotate-key]\n[text json]\n[json]\n[]\ncomplete -F _crawlnode crawlnode\n"
+	want := "[start status stop]\n[list drain weight zone forget rotate-key]\n[text json]\n[json]\n[]\ncomplete -F _crawlnode crawlnode\n"
 	if out != want {
 		t.Errorf("bash completes\n%s\nwant\n%s", out, want)
 	}
@@ -177,6 +177,8 @@ drain	Let a node hand its partitions over and leave.
 forget	Remove a dead node that will never come back.
 list	List the nodes with their ids and states.
 rotate-key	Replace the cluster's key while the nodes run.
+weight	Change a node's share of the partitions.
+zone	Change what fails together with a node.
 [crawlnode status --wat]
 --watch	Show it again and again, until interrupted: on a terminal in place, else one block after the other.
 [crawlnode status --output ]

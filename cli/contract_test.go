@@ -11,7 +11,7 @@ import (
 // contractVerbs are the verbs that the public interface fixes, with their options and arguments.
 var contractVerbs = map[string]string{
 	"start": "name data-dir join", "crawl": "contact max-pages again <urls>", "demo": "", "status": "watch output check addr",
-	"seeds add": "file from-cdx status priority again addr <urls>", "nodes list": "addr", "nodes drain": "addr <node>", "nodes forget": "addr <node>", "nodes rotate-key": "addr",
+	"seeds add": "file from-cdx status priority again addr <urls>", "nodes list": "addr", "nodes drain": "addr <node>", "nodes forget": "addr <node>", "nodes weight": "addr <node> <n>", "nodes zone": "addr <node> <name>", "nodes rotate-key": "addr",
 	"urls why": "addr <url>", "urls recrawl": "host match addr <urls>", "urls list": "state host output addr", "hosts show": "addr <host>",
 	"crawl-config show": "addr", "sites show": "addr data-dir", "sites set": "addr <file>", "sites test": "file all output addr <url>", "sites edit": "addr", "crawl-config set": "addr <changes>", "pause": "addr", "resume": "addr", "stop": "all addr", "scope test": "<urls>",
 	"keygen": "role token bot", "bot directory": "bot-key", "doctor": "", "version": "", "cat": "headers text raw data-dir addr <url>",

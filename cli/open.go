@@ -42,6 +42,7 @@ func (s *session) open() (stops, code int) {
 			s.node = o.n
 			if reloaded { // it may have read the secrets before
 				s.node.ReloadSecrets(s.cfg.Secrets)
+				s.node.ReloadPlace(s.cfg.Weight, s.cfg.Zone)
 			}
 			return stops, command.ExitOK
 		case <-limit:

@@ -18,6 +18,8 @@ import (
 type nodesVerbs struct {
 	List   nodesListVerb      `cmd:"" help:"List the nodes with their ids and states."`
 	Drain  nodesDrainVerb     `cmd:"" help:"Let a node hand its partitions over and leave."`
+	Weight nodesWeightVerb    `cmd:"" help:"Change a node's share of the partitions."`
+	Zone   nodesZoneVerb      `cmd:"" help:"Change what fails together with a node."`
 	Forget nodesForgetVerb    `cmd:"" help:"Remove a dead node that will never come back."`
 	Rotate nodesRotateKeyVerb `cmd:"" name:"rotate-key" help:"Replace the cluster's key while the nodes run."`
 }
@@ -46,6 +48,66 @@ func (v *nodesDrainVerb) Run(ctx context.Context, env *Env) int {
 		n, err := c.DrainNode(ctx, v.Node)
 		if err == nil {
 			fmt.Fprintf(env.Stdout, "%s drains: it hands its partitions over and ends; watch it with crawlnode status\n", nodeText(n))
+		}
+		return err
+	})
+}
+
+// nodesWeightVerb changes a node's weight.
+type nodesWeightVerb struct {
+	remote `embed:""`
+	Node   string `arg:"" name:"node" help:"The node's name or id."`
+	Weight int    `arg:"" name:"n" help:"The weight, 1 to 16."`
+}
+
+// Help gives the examples of the verb and says what it does.
+func (*nodesWeightVerb) Help() string {
+	return command.Examples("crawlnode nodes weight n3 4", "crawlnode nodes weight 5f0c2a9e41b7d386 1 --addr 127.0.0.1:27305") + `
+
+A node owns partitions in proportion to its weight: one of weight 4 owns four
+times as many as one of weight 1. The partitions that have another owner by it
+move, while the crawl goes on. The weight holds over restarts, until the node is
+started with another --weight than now.`
+}
+
+func (v *nodesWeightVerb) Run(ctx context.Context, env *Env) int {
+	if err := (crawl.PlaceChange{Weight: &v.Weight}).Check(); err != nil {
+		return env.Fail(command.ExitUsage, "nodes weight: %v", err)
+	}
+	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+		n, err := c.WeighNode(ctx, v.Node, v.Weight)
+		if err == nil {
+			fmt.Fprintf(env.Stdout, "%s has weight %d: partitions move; watch with crawlnode status\n", nodeText(n), v.Weight)
+		}
+		return err
+	})
+}
+
+// nodesZoneVerb changes a node's zone.
+type nodesZoneVerb struct {
+	remote `embed:""`
+	Node   string `arg:"" name:"node" help:"The node's name or id."`
+	Zone   string `arg:"" name:"name" optional:"" help:"The zone, such as a rack or a building; none: it is in no zone any more."`
+}
+
+// Help gives the examples of the verb and says what it does.
+func (*nodesZoneVerb) Help() string {
+	return command.Examples("crawlnode nodes zone n3 rack-7", "crawlnode nodes zone n3 --addr 127.0.0.1:27305") + `
+
+The copies of a partition are on nodes of different zones while there are enough
+zones, so that what fails together, such as a rack, never has all of them. No
+partition moves by a zone; copies are made where they are missing then. The zone
+holds over restarts, until the node is started with another --zone than now.`
+}
+
+func (v *nodesZoneVerb) Run(ctx context.Context, env *Env) int {
+	if err := (crawl.PlaceChange{Zone: &v.Zone}).Check(); err != nil {
+		return env.Fail(command.ExitUsage, "nodes zone: %v", err)
+	}
+	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+		n, err := c.ZoneNode(ctx, v.Node, v.Zone)
+		if err == nil {
+			fmt.Fprintf(env.Stdout, "%s is in %s: missing copies are made; watch with crawlnode status\n", nodeText(n), plaintext.Escape(crawl.ZoneText(v.Zone)))
 		}
 		return err
 	})

@@ -27,6 +27,16 @@ func (fakeNode) DrainMember(_ context.Context, id crawl.NodeID) error {
 	return nil
 }
 
+func (fakeNode) PlaceMember(_ context.Context, id crawl.NodeID, _ crawl.PlaceChange) error {
+	switch id {
+	case "id-1":
+		return nil
+	case "id-2":
+		return errors.New("n2 does not answer, so it keeps its weight and zone")
+	}
+	return crawl.ErrUnknownNode
+}
+
 func (fakeNode) ForgetMember(_ context.Context, id crawl.NodeID) error {
 	switch id {
 	case "id-1":
@@ -59,6 +69,17 @@ func TestOperate(t *testing.T) {
 		{"nodes list -o json", command.ExitOK, `"id": "id-1"`, ""},
 		{"nodes drain n1", command.ExitOK, "n1 (id-1) drains", ""},
 		{"nodes drain id-3", command.ExitCluster, "", "drain id-3: refused: it does not answer"},
+		{"nodes weight n1 4", command.ExitOK, "n1 (id-1) has weight 4: partitions move", ""},
+		{"nodes weight id-2 4", command.ExitCluster, "", "n2 does not answer, so it keeps its weight and zone"},
+		{"nodes weight n9 4", command.ExitUsage, "", "weight n9: unknown node"},
+		{"nodes weight n1 0", command.ExitUsage, "", "a weight is a number from 1 to 16, not 0"},
+		{"nodes weight n1 17", command.ExitUsage, "", "a weight is a number from 1 to 16, not 17"},
+		{"nodes weight n1 two", command.ExitUsage, "", `"two"`},
+		{"nodes weight n1", command.ExitUsage, "", "<n>"},
+		{"nodes zone n1 rack-7", command.ExitOK, "n1 (id-1) is in zone rack-7: missing copies are made", ""},
+		{"nodes zone n1", command.ExitOK, "n1 (id-1) is in no zone", ""},
+		{"nodes zone n9 a", command.ExitUsage, "", "zone n9: unknown node"},
+		{"nodes zone n1 123456789012345678901234567890123", command.ExitUsage, "", "at most 32 bytes"},
 		{"nodes forget id-2 --yes", command.ExitOK, `n2\x1b (id-2) is forgotten`, ""},
 		{"nodes forget n1 --yes", command.ExitCluster, "", "n1 answers: drain it"},
 		{"nodes forget n3 --yes", command.ExitCluster, "", "no majority answers"},

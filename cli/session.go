@@ -243,8 +243,8 @@ func (s *session) isLeaving() bool {
 }
 
 // obeyReload reads the settings again for SIGHUP, and the file of --secrets. Of the settings
-// only the log level and the name of that file can change while a node runs without the cluster's
-// consent; what else has changed is named. The goroutine of obeySignals alone writes to s.cfg.
+// only the log level, the name of that file, and the node's weight and zone can change while a node
+// runs; what else has changed is named. The goroutine of obeySignals alone writes to s.cfg.
 func (s *session) obeyReload() {
 	if s.reload == nil {
 		return
@@ -257,8 +257,10 @@ func (s *session) obeyReload() {
 	s.cfg.LogLevel = cfg.LogLevel
 	s.level.Set(levelOf(cfg.LogLevel))
 	s.cfg.Secrets = cfg.Secrets
+	s.cfg.Weight, s.cfg.Zone = cfg.Weight, cfg.Zone
 	if s.node != nil { // else open does it
 		s.node.ReloadSecrets(cfg.Secrets)
+		s.node.ReloadPlace(cfg.Weight, cfg.Zone)
 	}
 	if rest := config.Differences(&s.cfg, &cfg); len(rest) > 0 {
 		s.log.Warn("settings reloaded; these have changed too and count only after a restart", "log_level", cfg.LogLevel, "settings", rest)

@@ -65,6 +65,11 @@ type Node struct {
 	AllowPorts []PortRange `name:"allow-ports" group:"node" placeholder:"PORT|RANGE|seeds" default:"80,443,8000-9000,seeds" help:"Ports of web servers that this node fetches from; seeds: the ports of the seeds." live:"start"`
 	// Memory is the target for caches and queues, in bytes.
 	Memory Size `group:"node" placeholder:"SIZE" default:"1GiB" help:"Target for caches and queues." min:"64MiB" live:"start"`
+	// Weight is this node's share of the partitions against the others' weights, and Zone what fails
+	// together with it: a rack, a building. crawlnode nodes weight and nodes zone change them while
+	// the node runs.
+	Weight int    `group:"node" placeholder:"N" default:"1" help:"Share of the partitions that this node owns, against the other nodes' weights." min:"1" max:"16" live:"SIGHUP"`
+	Zone   string `group:"node" placeholder:"NAME" help:"What fails together with this node, such as a rack: the copies of a partition are in different zones while there are enough." live:"SIGHUP"`
 	// ExitWhenDone ends the process when the cluster's crawl has ended.
 	ExitWhenDone bool `name:"exit-when-done" group:"node" help:"Exit when the cluster's crawl has ended." live:"start"`
 	// DrainTimeout bounds the graceful stop after the first signal.

@@ -48,7 +48,7 @@ func TestContractFlags(t *testing.T) {
 		replication quorum proof-of-death seed seeds scope include exclude exclude-file assets focus focus-min normalize priority index recrawl recrawl-interval recrawl-min recrawl-max recrawl-share recrawl-worth recrawl-changed max-depth max-pages
 		max-pages-per-host max-suspicious-per-host max-duration max-body delay ip-delay fetchers user-agent robots-agent bot-key bot-agent wall-marks secrets contact robots dns allow-net store
 		warc-size warc-compression dedupe-against derive log-skipped upload upload-endpoint keep-local sync tls-verify exit-when-done retries retry-statuses timeout header-timeout cookies blocked purpose preferences sites proxy drain-timeout deny-net allow-ports debug-addr memory log-level log-format otlp-endpoint trace-sample trace-match sink webhook fetch lease frontier-addr
-		render render-match renderers render-timeout render-memory render-screenshot browser documents extract-with`)
+		render render-match renderers render-timeout render-memory render-screenshot browser documents extract-with weight zone`)
 	have := make(map[string]bool)
 	for _, n := range Names() {
 		have[n] = true
@@ -78,7 +78,7 @@ func TestContractDefaults(t *testing.T) {
 		// Not set: none, or computed at the start.
 		"advertise": "", "join": "", "cluster-key-file": "", "seed": "", "seeds": "", "include": "", "exclude": "", "exclude-file": "", "ip-delay": "", "user-agent": "", "bot-key": "", "bot-agent": "", "wall-marks": "", "secrets": "",
 		"contact": "", "dns": "", "allow-net": "", "focus": "", "normalize": "", "render-match": "", "browser": "", "frontier-addr": "", "upload": "",
-		"upload-endpoint": "", "sink": "", "webhook": "", "dedupe-against": "", "otlp-endpoint": "", "trace-match": "", "deny-net": "", "extract-with": "",
+		"upload-endpoint": "", "sink": "", "webhook": "", "dedupe-against": "", "otlp-endpoint": "", "trace-match": "", "deny-net": "", "extract-with": "", "weight": "1", "zone": "",
 	}
 	settings, err := Explain(Input{})
 	if err != nil {

@@ -48,8 +48,17 @@ func (c *Config) Validate() error {
 func (c *Config) validateNode() error {
 	return errors.Join(
 		checkName("name", c.Name, true),
+		c.validateZone(),
 		c.validateDNS(),
 	)
+}
+
+// validateZone checks the zone; the weight has bounds in its tags.
+func (c *Config) validateZone() error {
+	if err := (crawl.PlaceChange{Zone: &c.Zone}).Check(); err != nil {
+		return fmt.Errorf("--zone: %s: give a short name", strings.TrimPrefix(err.Error(), crawl.ErrPlace.Error()+": "))
+	}
+	return nil
 }
 
 // validateDNS requires ip:port: the name of a name server could not be resolved.

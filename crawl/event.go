@@ -32,6 +32,7 @@ const (
 // The codes of events (Event.Code).
 const (
 	EventJoined   = "node_joined"   // a view lists a new node, or a node with a new boot
+	EventPlaced   = "node_placed"   // a view gives a node another weight or zone
 	EventDraining = "node_draining" // a node started to hand over its partitions
 	EventLeft     = "node_left"     // a node left after a drain
 	EventFailed   = "node_failed"   // a node was excluded

@@ -523,6 +523,8 @@ type NodeStatus struct {
 	LeaseRemainingSeconds *float64        `json:"lease_remaining_seconds"` // 0: it may not fetch
 	PausedReason          *string         `json:"paused_reason"`           // one sentence; null when it is not paused
 	Version               *string         `json:"version"`                 // of its program
+	Weight                int             `json:"weight"`                  // its share of the partitions, 1 to MaxWeight
+	Zone                  *string         `json:"zone"`                    // null: none
 }
 
 // PartitionCounts counts the partitions that a node has.

@@ -72,7 +72,7 @@ func newMemStore() *memStore {
 
 func memView(t testing.TB, view crawl.Epoch, members ...crawl.NodeID) Members {
 	t.Helper()
-	table, err := ring.Build(members, memPartitions, 1)
+	table, err := ring.Build(ring.Equals(members), memPartitions, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

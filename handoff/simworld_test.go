@@ -114,7 +114,7 @@ func (w *simWorld) decide(boots map[crawl.NodeID]crawl.Boot, unsure bool) {
 		}
 		active = append(active, id)
 	}
-	table, err := ring.Build(active, simPartitions, simFactor-1)
+	table, err := ring.Build(ring.Equals(active), simPartitions, simFactor-1)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -28,6 +28,30 @@ var simCases = []struct {
 	{"archive-full", func() schedule { return archiveFills(quotaArchive) }, ""},
 	{"archive-full-and-seen", func() schedule { return archiveFills(fullArchive) }, ""},
 	{"shared-addresses", sharedAddresses, ""},
+	{"weights-and-zones", weightsAndZones, ""},
+}
+
+// weightsAndZones: nodes of different weights in two zones and outside of any change both, one while
+// another one is away, and then nodes are lost at the worst moments: with copies in other zones, the
+// node that takes over is often one without a copy.
+func weightsAndZones() schedule {
+	p := drawn(5)
+	p.placed = true
+	p.seedsAt(3, 6, "n2")
+	p.at(6, fault{kind: placeNode, nodes: []string{"n1", "n2"}, flags: 8, to: []string{"b"}})
+	p.at(7, fault{kind: killNode, nodes: []string{"n4"}, lasts: secs(6)})
+	p.at(7.5, fault{kind: placeNode, nodes: []string{"n3", "n1"}, flags: 1, to: []string{"a"}})
+	p.at(8, fault{kind: placeNode, nodes: []string{"n5", "n1"}, flags: 3, to: []string{""}})
+	p.seedsAt(9, 6, "n3")
+	p.at(15, fault{kind: expectThat, promise: allCopies, nodes: []string{"n2"}, lasts: secs(15)})
+	p.at(31, fault{kind: strikeNode, nodes: []string{"n1", "n2", "n3", "n5"}, lasts: secs(1, 2, 3, 4),
+		strike: &strike{harm: loseNode, on: acknowledged, count: 1, patience: 3 * time.Second, at: "n2"}})
+	p.at(36, fault{kind: expectThat, promise: allCopies, nodes: []string{"n2"}, lasts: secs(20)})
+	p.seedsAt(57, 4, "n5")
+	p.at(58, fault{kind: placeNode, nodes: []string{"n2", "n5"}, flags: 1, to: []string{"c"}})
+	p.at(58.2, fault{kind: loseNode, nodes: []string{"n4"}, lasts: secs(1)})
+	p.at(60, fault{kind: expectThat, promise: allCopies, nodes: []string{"n3"}, lasts: secs(20)})
+	return p.sorted()
 }
 
 // drawn begins a schedule by hand.

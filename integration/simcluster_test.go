@@ -250,6 +250,9 @@ func (s *simulation) config(m *simMember) config.Config {
 	}
 	s.plan.again.set(&c)
 	c.Join = s.joinList(m)
+	if s.plan.placed {
+		c.Weight, c.Zone = simPlace(m.name)
+	}
 	if s.plan.few {
 		c.Fetchers = 1
 	}

@@ -54,6 +54,8 @@ func (s *simulation) edge(f fault, after func(time.Duration, func())) bool {
 		return s.pause(f.nodes[0], f.lasts[0], after)
 	case stallLinks:
 		return s.stall(f, after)
+	case placeNode:
+		return s.place(f)
 	}
 	return false
 }

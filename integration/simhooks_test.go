@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"crawlnode/crawl"
@@ -28,6 +30,32 @@ type mayFetcher interface {
 // forgetter takes an operator's request to forget a node.
 type forgetter interface {
 	ForgetMember(ctx context.Context, id crawl.NodeID) error
+}
+
+// placer takes an operator's request to give a node another weight or zone.
+type placer interface {
+	PlaceMember(ctx context.Context, id crawl.NodeID, change crawl.PlaceChange) error
+}
+
+// simPlace is the weight and the zone of a node's flags, in a schedule that has them.
+func simPlace(name string) (weight int, zone string) {
+	places := []crawl.PlaceChange{{Weight: new(1), Zone: new("a")}, {Weight: new(4), Zone: new("b")}, {Weight: new(2), Zone: new("a")}, {Weight: new(1), Zone: new("")}}
+	n, _ := strconv.Atoi(strings.TrimLeft(name, "n"))
+	at := places[n%len(places)]
+	return *at.Weight, *at.Zone
+}
+
+// place gives a node another weight and zone, by an order at the second node.
+func (s *simulation) place(f fault) bool {
+	m, asked := s.running(f.nodes[0]), s.running(f.nodes[1])
+	if m == nil || asked == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := any(asked.life.Node).(placer).PlaceMember(ctx, crawl.NodeID(m.life.Info().ID), crawl.PlaceChange{Weight: &f.flags, Zone: &f.to[0]})
+	s.note("place %s at %s: %v", f.nodes[0], f.nodes[1], err)
+	return err == nil
 }
 
 // rightsJudge checks that two nodes never have the right to fetch from the same

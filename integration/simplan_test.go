@@ -27,7 +27,7 @@ type fault struct {
 	silent  bool          // of kind moveNode: the machines go without a word, if nothing is lost by it
 	step    time.Duration // of kind skewClock: of the time of day
 	rate    float64       // of kind skewClock: how fast both clocks run
-	flags   int           // of kind otherRun: which of otherFlags; of a promise, how many
+	flags   int           // of kind otherRun: which of otherFlags; of a promise, how many; of kind placeNode: the weight
 	as      string        // of kind joinNode: the lost node whose name the new one takes over
 	heir    bool          // of such a join: its address as well
 	forget  bool          // of such a join: only after an operator has forgotten the lost one
@@ -71,6 +71,7 @@ const (
 	pauseMachine faultKind = "machine paused" // as stop, and its clocks stand still
 	stallLinks   faultKind = "stall"          // nodes[0] takes nothing from the others
 	replaceNode  faultKind = "replaced"       // no fault of its own: a join in place of a lost machine
+	placeNode    faultKind = "placed"         // its weight and zone change, by an order at another node
 	expectThat   faultKind = "expect"         // a promise: no fault
 )
 
@@ -100,6 +101,8 @@ func (f fault) String() string {
 		}
 	case skewClock:
 		fmt.Fprintf(&b, " by %v, %+.1f %%", f.step, 100*(f.rate-1))
+	case placeNode:
+		fmt.Fprintf(&b, " of weight %d in zone %q", f.flags, f.to)
 	case otherRun:
 		fmt.Fprintf(&b, ": %s", otherFlags[f.flags].what)
 	case wrongJoin:
@@ -126,6 +129,7 @@ type schedule struct {
 	spaced time.Duration // --ip-delay; 0: the default, none
 	again  simRevisits   // --recrawl and its intervals
 	warc   bool          // the nodes keep archives
+	placed bool          // the nodes have weights and zones: simPlace
 	faults []fault
 }
 

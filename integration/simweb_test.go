@@ -313,7 +313,7 @@ const contract = `{ "api_version":null, "as_of":null, "served_by":null,
  "index":{"documents":null,"bytes":null,"waiting":null,"behind_seconds":null,"queries_total":null,"seconds":{"p50":null,"p99":null}},
  "nodes":[{"id":null,"name":null,"state":null,"age_seconds":null,"http":null,"rpc":null,"gossip":null,"pid":null,"uptime_seconds":null,
    "partitions":{"held":null,"replica":null},"pages_total":null,"pages_per_second":null,"queued":null,"fetchers":{"busy":null,"max":null},
-   "rss_bytes":null,"disk_free_bytes":null,"warc_disk_free_bytes":null,"lease_remaining_seconds":null,"paused_reason":null}] }`
+   "rss_bytes":null,"disk_free_bytes":null,"warc_disk_free_bytes":null,"lease_remaining_seconds":null,"paused_reason":null,"weight":null,"zone":null}] }`
 
 // checkStatus compares a status document with the contract, field by field.
 func checkStatus(t *testing.T, body []byte) {

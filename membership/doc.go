@@ -35,6 +35,9 @@
 // view lists it. It keeps the number of the view in which its id joined (Member.Since),
 // unless it was excluded meanwhile.
 //
+// A node's weight and zone (place.go) are in its metadata. They may change while it runs, and count
+// once a view lists them.
+//
 // # How a view is decided
 //
 // Package consensus, which is pure, decides: events in, actions out. loop.go is the one
@@ -95,6 +98,7 @@
 //	gossip         see package gossip: the newest event for each node
 //	rounds         unbuffered: the joiner waits for the loop
 //	calls, forgets unbuffered: Handle and Forget wait until the loop has answered
+//	placings       unbuffered: SetPlace waits until the loop has stored the change
 //	results        unbuffered: a call to another node waits for the loop; at
 //	               most four calls to each node, more are dropped as if lost
 //	duplicates     unbuffered: one call, which waits for the loop
@@ -102,7 +106,7 @@
 //	proofs         unbuffered: the prober waits for the loop
 //	heard          one entry for each node that asked for or granted a lease,
 //	               taken by the loop each tick
-//	wished         one signal; the status asked for is in wish
+//	wished         one signal; the status asked for is in wish, new flags in flags
 //	watchers       one signal each; the state is in Snapshot
 //	lease ended    one signal, for the caller that aborts the fetches
 //

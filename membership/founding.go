@@ -102,7 +102,7 @@ func (l *loop) onClaims(claims map[crawl.NodeID]bool) {
 // found makes the first view of a new cluster.
 func (l *loop) found() error {
 	me := l.m.self
-	me.Since = 1
+	me.Since, me.Place = 1, l.m.place
 	cluster := l.m.doc.Cluster
 	cluster.ID, cluster.Partitions, cluster.Replication = newClusterID(), l.m.o.Partitions, l.m.o.Replication
 	l.m.o.Logger.Info("cluster founded", "cluster", cluster.Name, "id", cluster.ID, "partitions", cluster.Partitions)

@@ -103,6 +103,7 @@ func (l *loop) run(ctx context.Context) error {
 		case <-tick.C:
 			err = l.tick(ctx)
 		case <-l.m.wished: // afterEvent announces the wish
+			err = l.takeFlags()
 		case <-l.m.gossip.Changed():
 			l.onGossip(ctx)
 		case in := <-l.m.calls:
@@ -120,6 +121,8 @@ func (l *loop) run(ctx context.Context) error {
 			err = l.onNameAnswer(a)
 		case f := <-l.m.forgets:
 			err = l.forget(ctx, f)
+		case p := <-l.m.placings:
+			err = l.setPlace(p) // afterEvent announces it
 		}
 		if err == nil {
 			err = l.afterEvent(ctx)
@@ -259,7 +262,7 @@ func (l *loop) afterEvent(ctx context.Context) error {
 func (l *loop) publish() error {
 	v := l.m.core.View()
 	if v != nil && (l.m.snapshot.Load() == nil || l.m.snapshot.Load().View != v || l.table == nil) {
-		table, err := ring.Build(v.Active(), v.Cluster.Partitions, v.Replicas())
+		table, err := ring.Build(v.Table(), v.Cluster.Partitions, v.Replicas())
 		if err != nil {
 			return fmt.Errorf("membership: view %d: %w", v.Number, err)
 		}
@@ -320,7 +323,7 @@ func (l *loop) announce(s consensus.Status) {
 	l.status = s
 	me := &l.m.self
 	l.m.gossip.SetMeta(gossip.Meta{
-		Boot: me.Boot, Status: s, Name: me.Name, Cluster: l.m.doc.Cluster, RPC: me.RPC, HTTP: me.HTTP, Process: me.Process,
+		Boot: me.Boot, Status: s, Name: me.Name, Cluster: l.m.doc.Cluster, RPC: me.RPC, HTTP: me.HTTP, Process: me.Process, Place: l.m.place,
 	})
 }
 

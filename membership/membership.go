@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	mathrand "math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -62,7 +64,8 @@ const Fence = consensus.Fence
 // be called from any goroutine, unless they say otherwise.
 type Membership struct {
 	o         Options
-	self      Member // identity and addresses; Since and Draining are not kept
+	self      Member // identity and addresses; Since, Draining and Place are not kept
+	place     Place  // owned by Open, then by Run
 	transport memberlist.Transport
 	advertise gossip.Address
 	gossip    *gossip.Gossip
@@ -72,10 +75,13 @@ type Membership struct {
 	prober    *prober.Prober
 	joiner    *join.Joiner
 
-	wish     atomic.Uint32   // the Status this node asks for: Active, Draining, Leaving
-	wished   chan struct{}   // cap 1: wish has changed
+	wish   atomic.Uint32 // the Status this node asks for: Active, Draining, Leaving
+	wished chan struct{} // cap 1: wish or flags has changed
+	// flags are what SetPlaceFlags has set, until the loop takes them.
+	flags    atomic.Pointer[Place]
 	calls    chan incoming   // unbuffered: Handle waits for the loop
 	forgets  chan forgetting // unbuffered: Forget waits for the loop
+	placings chan placing    // unbuffered: SetPlace waits for the loop
 	stopped  chan struct{}   // closed when Run has ended
 	stalled  atomic.Bool     // the disk does not answer: SetStalled
 	saving   stopwatch       // of the loop's writes
@@ -116,9 +122,10 @@ func Open(o Options) (*Membership, error) {
 func open(o Options, doc storage.Document, transport memberlist.Transport) (*Membership, error) {
 	m := &Membership{
 		o: o, transport: transport, doc: doc,
-		calls: make(chan incoming), forgets: make(chan forgetting), stopped: make(chan struct{}),
+		calls: make(chan incoming), forgets: make(chan forgetting), placings: make(chan placing), stopped: make(chan struct{}),
 		wished: make(chan struct{}, 1), leaseEnded: make(chan struct{}, 1), saving: stopwatch{base: time.Now()},
 	}
+	m.place = placeOf(&o, &m.doc)
 	address, err := m.findAddress()
 	if err != nil {
 		return nil, err
@@ -132,7 +139,8 @@ func open(o Options, doc storage.Document, transport memberlist.Transport) (*Mem
 	m.joiner = join.New(join.Options{Listed: o.Join, Own: address, Gossip: m.gossip, Lookup: o.Lookup})
 	// The largest metadata this node can ever send must fit.
 	full := gossip.Meta{Boot: consensus.MaxNumber, Name: o.Name, RPC: o.RPC, HTTP: o.HTTP, Process: m.self.Process, Cluster: consensus.Cluster{
-		ID: newClusterID(), Name: o.Cluster, Partitions: ring.MaxPartitions, VirtualNodes: ring.VirtualNodes, Protocol: ProtocolVersion}}
+		ID: newClusterID(), Name: o.Cluster, Partitions: ring.MaxPartitions, VirtualNodes: ring.VirtualNodes, Protocol: ProtocolVersion},
+		Place: Place{Weight: ring.MaxWeight, Zone: strings.Repeat("z", consensus.MaxZoneBytes), Changes: math.MaxUint32}}
 	if err := full.CheckSize(); err != nil {
 		return nil, err
 	}
@@ -191,7 +199,7 @@ func loadDocument(o *Options) (*storage.Document, error) {
 // Run was never called; Run does it itself.
 func (m *Membership) Close() error { return m.transport.Shutdown() }
 
-// Self returns this node's id, name, boot and addresses. Since and Draining
+// Self returns this node's id, name, boot and addresses. Since, Draining and Place
 // are in the view.
 func (m *Membership) Self() Member { return m.self }
 

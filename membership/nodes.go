@@ -44,7 +44,7 @@ func (l *loop) unanswered() (out []Unanswered) {
 
 func (l *loop) ownSighting() consensus.Sighting {
 	me := l.m.self
-	return consensus.Sighting{ID: me.ID, Name: me.Name, Boot: me.Boot, Status: l.status, RPC: me.RPC, HTTP: me.HTTP, Gossip: me.Gossip, Process: me.Process}
+	return consensus.Sighting{ID: me.ID, Name: me.Name, Boot: me.Boot, Status: l.status, RPC: me.RPC, HTTP: me.HTTP, Gossip: me.Gossip, Process: me.Process, Place: l.m.place}
 }
 
 // minority reports whether this node is in the view, may not fetch, and receives messages

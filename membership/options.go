@@ -66,6 +66,11 @@ type Options struct {
 	// ID is the id of a node without data; "" makes a random one.
 	ID crawl.NodeID
 
+	// Weight is this node's share of the partitions against the others', 1 to 16; 0: 1. Zone is
+	// what fails together with it, at most 32 bytes; "": nothing. See SetPlace.
+	Weight int
+	Zone   string
+
 	// Partitions and Replication are used if this node founds the cluster; a
 	// joiner takes over the cluster's. 0: 1024 and 2.
 	Partitions, Replication int
@@ -139,6 +144,9 @@ func (o *Options) setDefaults() {
 	if o.Replication == 0 {
 		o.Replication = DefaultReplication
 	}
+	if o.Weight == 0 {
+		o.Weight = 1
+	}
 	if o.FoundAfter == 0 {
 		o.FoundAfter = DefaultFoundAfter
 	}
@@ -163,6 +171,7 @@ func (o *Options) validate() error {
 		errs = append(errs, errors.New("a node name and a cluster name are required"))
 	}
 	errs = append(errs,
+		PlaceChange{Weight: &o.Weight, Zone: &o.Zone}.Check(),
 		consensus.ValidateText("node name", o.Name, consensus.MaxNameBytes),
 		consensus.ValidateText("cluster name", o.Cluster, consensus.MaxNameBytes),
 		consensus.ValidateText("RPC address", o.RPC, consensus.MaxAddressBytes),

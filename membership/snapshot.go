@@ -19,6 +19,10 @@ type Peer struct {
 	State             string // crawl.NodeAlive, NodeSuspect, NodeDraining, NodeLeft or NodeFailed
 	Listed            bool   // the view lists this boot
 	RPC, HTTP, Gossip string // host:port each
+	// Weight and Zone are those by which the table is made; of a node that is no member, those that
+	// it announces.
+	Weight int
+	Zone   string
 }
 
 // Snapshot is what a node knows at one moment. It is immutable.
@@ -147,7 +151,12 @@ func peers(v *View, nodes map[crawl.NodeID]*node, c *consensus.Core) []Peer {
 		if notShown(v, nodes, id) {
 			continue
 		}
-		state := n.state()
+		state, place := n.state(), n.Place
+		if v != nil {
+			if m, ok := v.Member(id); ok {
+				place = m.Place
+			}
+		}
 		if v != nil && state != crawl.NodeLeft {
 			if m, ok := v.Member(id); ok && m.Boot == n.Boot && c.IsDead(m) {
 				state = crawl.NodeFailed
@@ -155,7 +164,7 @@ func peers(v *View, nodes map[crawl.NodeID]*node, c *consensus.Core) []Peer {
 		}
 		out = append(out, Peer{
 			ID: id, Name: n.Name, Boot: n.Boot, State: state, Listed: v != nil && v.Lists(id, n.Boot),
-			RPC: n.RPC, HTTP: n.HTTP, Gossip: n.Gossip,
+			RPC: n.RPC, HTTP: n.HTTP, Gossip: n.Gossip, Weight: place.Share(), Zone: place.Zone,
 		})
 	}
 	if v != nil {
@@ -167,7 +176,7 @@ func peers(v *View, nodes map[crawl.NodeID]*node, c *consensus.Core) []Peer {
 				}
 				out = append(out, Peer{
 					ID: m.ID, Name: m.Name, Boot: m.Boot, State: state, Listed: true,
-					RPC: m.RPC, HTTP: m.HTTP, Gossip: m.Gossip,
+					RPC: m.RPC, HTTP: m.HTTP, Gossip: m.Gossip, Weight: m.Share(), Zone: m.Zone,
 				})
 			}
 		}

@@ -16,7 +16,7 @@ import (
 func (n *Node) openDrain() {
 	n.drainer = drain.New(drain.Options{Self: n.id, Timeout: n.cfg.DrainTimeout, Members: drainMembers{n}, Store: n.front, Engine: drainEngine{n}, Stop: n.stop, Log: n.log})
 	n.orders = orders.New(orders.Options{Self: n.id, Name: n.name, Others: n.orderable, Knows: n.knows, Send: n.sendOrder, Ender: n.drainer,
-		Begin: n.Drain, Begun: n.draining.Load, NotReady: ErrNotReady, Log: n.log})
+		Begin: n.Drain, Begun: n.draining.Load, Place: n.members.SetPlace, NotReady: ErrNotReady, Log: n.log})
 }
 
 // orderable are the members that orders may go to.

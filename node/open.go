@@ -227,7 +227,7 @@ func (n *Node) openAddresses(wrap func(membership.Storage) membership.Storage) e
 func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membership.Storage) error {
 	o := membership.Options{
 		Storage: membership.NewFile(n.dir.Path(), files.Replace), Name: n.name, Cluster: n.cfg.ClusterName,
-		Partitions: n.cfg.Partitions, Replication: n.cfg.Replication,
+		Partitions: n.cfg.Partitions, Replication: n.cfg.Replication, Weight: n.cfg.Weight, Zone: n.cfg.Zone,
 		Bind: gossip, Advertise: n.cfg.Advertise, RPC: network.Advertised(n.rpc, n.cfg.Advertise), HTTP: network.Advertised(n.http, n.cfg.Advertise), Join: n.cfg.Join,
 		Caller: caller{n}, Logger: n.log, Transport: n.network.Transport(),
 		Events:    membership.Events{Installed: n.fences.Installed},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
@@ -16,6 +17,27 @@ import (
 func (n *Node) DrainMember(ctx context.Context, id crawl.NodeID) error {
 	return n.orders.Drain(ctx, id)
 }
+
+// placePatience is how long an order waits for the view that lists the new place. Without it the
+// order stands all the same: the member has stored it.
+const placePatience = 5 * time.Second
+
+// PlaceMember changes a member's weight or zone: orders.Orders.Place. It returns when a view lists
+// it, or after placePatience.
+func (n *Node) PlaceMember(ctx context.Context, id crawl.NodeID, c crawl.PlaceChange) error {
+	if err := n.orders.Place(ctx, id, c); err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, placePatience)
+	defer cancel()
+	if err := n.members.AwaitPlace(limited, id, c); err != nil {
+		n.log.Warn("a member has another weight or zone, which counts from a later view on", "peer", id, "change", c.String(), "error", err)
+	}
+	return nil
+}
+
+// ReloadPlace takes over the weight and zone of flags that were read again.
+func (n *Node) ReloadPlace(weight int, zone string) { n.members.SetPlaceFlags(weight, zone) }
 
 // StopMember ends a member as SIGTERM does: orders.Orders.Stop.
 func (n *Node) StopMember(ctx context.Context, id crawl.NodeID) error { return n.orders.Stop(ctx, id) }

@@ -56,20 +56,20 @@ func TestTablesStay(t *testing.T) {
 // TestLargeTablesAreTheLibrarys compares where Build does not.
 func TestLargeTablesAreTheLibrarys(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{libraryMembers + 1, 200} {
+	for _, n := range []int{libraryUnits + 1, 200} {
 		for _, partitions := range []int{n, 1024, 4099} {
 			members := randomIDs(uint64(n), n)
 			table := mustBuild(t, members, partitions, 1)
-			library := newLibrary(table.Members(), partitions)
+			library := newLibrary(unitsOf(Equals(table.Members()), partitions), partitions)
 			for p, got := range table.owners {
-				if want := crawl.NodeID(library.GetPartitionOwner(p).(place)); got != want {
+				if want := crawl.NodeID(library.GetPartitionOwner(p).(unit).id); got != want {
 					t.Fatalf("partition %d of %d on %d members: owner %s, the library says %s", p, partitions, n, got, want)
 				}
 			}
 			gone := table.Members()[n/3]
-			library.Remove(place(gone).String())
+			library.Remove(unit{id: gone, number: 1}.String())
 			for _, p := range table.OwnedBy(gone) {
-				if got, want := table.Replicas(p)[0], crawl.NodeID(library.GetPartitionOwner(int(p)).(place)); got != want {
+				if got, want := table.Replicas(p)[0], crawl.NodeID(library.GetPartitionOwner(int(p)).(unit).id); got != want {
 					t.Fatalf("partition %d of %d on %d members: replica %s, the library says %s", p, partitions, n, got, want)
 				}
 			}
@@ -82,18 +82,19 @@ func TestAnotherLibrary(t *testing.T) {
 	t.Parallel()
 	members := ids(3)
 	owners := make([]uint16, 64)
-	newWalk(members, len(owners)).place(owners)
-	if err := agrees(members, owners); err != nil {
+	units := unitsOf(Equals(members), len(owners))
+	newWalk(units, len(owners)).place(owners, nil)
+	if err := agrees(units, owners); err != nil {
 		t.Fatal(err)
 	}
 	for p := range owners {
 		other := slices.Clone(owners)
 		other[p] = (other[p] + 1) % 3
-		if err := agrees(members, other); !errors.Is(err, ErrLibrary) {
+		if err := agrees(units, other); !errors.Is(err, ErrLibrary) {
 			t.Errorf("partition %d with another owner: %v", p, err)
 		}
 	}
-	if err := agrees(members, make([]uint16, 2)); !errors.Is(err, ErrLibrary) {
+	if err := agrees(units, make([]uint16, 2)); !errors.Is(err, ErrLibrary) {
 		t.Errorf("a panic of the library: %v", err)
 	}
 }

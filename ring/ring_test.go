@@ -26,7 +26,7 @@ func ids(n int) []crawl.NodeID {
 
 func mustBuild(t testing.TB, members []crawl.NodeID, partitions, replicas int) *Table {
 	t.Helper()
-	table, err := Build(members, partitions, replicas)
+	table, err := Build(Equals(members), partitions, replicas)
 	if err != nil {
 		t.Fatalf("Build(%v, %d, %d): %v", members, partitions, replicas, err)
 	}
@@ -242,7 +242,7 @@ func TestBuildRefuses(t *testing.T) {
 		{"empty id", []crawl.NodeID{""}, 16, 1, ErrBadID},
 		{"terminator in id", []crawl.NodeID{"a#"}, 16, 1, ErrBadID},
 	} {
-		if table, err := Build(c.members, c.partitions, c.replicas); !errors.Is(err, c.want) || table != nil {
+		if table, err := Build(Equals(c.members), c.partitions, c.replicas); !errors.Is(err, c.want) || table != nil {
 			t.Errorf("%s: table %v, error %v, want %v", c.name, table != nil, err, c.want)
 		}
 	}

@@ -148,7 +148,7 @@ func Merge(p Picture) *crawl.Status {
 // cannot be reached is its last report, with its age.
 func nodeStatus(n *Node) crawl.NodeStatus {
 	st := n.Block.Node
-	st.State = n.State
+	st.State, st.Weight = n.State, max(st.Weight, 1)
 	if !n.Heard {
 		return st
 	}

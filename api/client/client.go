@@ -99,6 +99,25 @@ func (c *Client) DrainNode(ctx context.Context, idOrName string) (NodeOrder, err
 	return c.orderNode(ctx, idOrName, "drain")
 }
 
+// WeighNode changes the weight of a node, given by its id or its name.
+func (c *Client) WeighNode(ctx context.Context, idOrName string, weight int) (NodeOrder, error) {
+	return c.placeNode(ctx, idOrName, "weight", crawl.PlaceChange{Weight: &weight})
+}
+
+// ZoneNode puts a node, given by its id or its name, into a zone; "" takes it out of any.
+func (c *Client) ZoneNode(ctx context.Context, idOrName, zone string) (NodeOrder, error) {
+	return c.placeNode(ctx, idOrName, "zone", crawl.PlaceChange{Zone: &zone})
+}
+
+func (c *Client) placeNode(ctx context.Context, idOrName, order string, change crawl.PlaceChange) (done NodeOrder, err error) {
+	body, err := json.Marshal(change)
+	if err != nil {
+		return done, fmt.Errorf("writing the %s as JSON: %w", order, err)
+	}
+	err = c.call(ctx, http.MethodPost, "/api/v1/nodes/"+url.PathEscape(idOrName)+"/"+order, body, &done)
+	return done, err
+}
+
 // StopNode stops a node, given by its id or its name, as SIGTERM does.
 func (c *Client) StopNode(ctx context.Context, idOrName string) (NodeOrder, error) {
 	return c.orderNode(ctx, idOrName, "stop")

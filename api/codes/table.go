@@ -326,6 +326,7 @@ var Entries = []Entry{
 	{Partition, "unknown", "No node that answers holds it.", "", ""},
 
 	{Event, "node_joined", "A node has become a member, or has come back as a new process.", "", ""},
+	{Event, "node_placed", "A node has another weight or zone, so partitions and copies move.", "", ""},
 	{Event, "node_draining", "A node has begun to hand its partitions over.", "", ""},
 	{Event, "node_left", "A node has left after handing over.", "", ""},
 	{Event, "node_failed", "A node was excluded after it fell silent.", "", ""},

@@ -13,7 +13,7 @@ import (
 // WriteNodes lists nodes with the ids that orders may use. Strings are escaped as in WriteStatus.
 func WriteNodes(w io.Writer, nodes []crawl.NodeStatus) error {
 	return writeNodeTable(w, nodes, "NODE\tID\tSTATE\tSEEN\tHELD\tREPLICA\tLEASE\tRPC\tHTTP", func(n *crawl.NodeStatus) []string {
-		cells := []string{n.Name, string(n.ID), n.State, ago(n.AgeSeconds)}
+		cells := []string{n.Name, string(n.ID), n.State + placeText(n), ago(n.AgeSeconds)}
 		cells = append(cells, figures(n, known(n.Partitions.Held), known(n.Partitions.Replica))...)
 		return append(cells, seconds(n.LeaseRemainingSeconds), n.RPC, n.HTTP)
 	})
@@ -21,9 +21,12 @@ func WriteNodes(w io.Writer, nodes []crawl.NodeStatus) error {
 
 // WriteNodesWide is WriteNodes with all that is known of a node.
 func WriteNodesWide(w io.Writer, nodes []crawl.NodeStatus) error {
-	const columns = "NODE\tID\tSTATE\tSEEN\tVERSION\tPID\tUPTIME\tHELD\tREPLICA\tQUEUED\tPAGES\tPAGES/S\tBUSY\tMEMORY\tDISK FREE\tARCHIVE FREE\tLEASE\tGOSSIP\tRPC\tHTTP\tPAUSED"
+	const columns = "NODE\tID\tSTATE\tSEEN\tVERSION\tPID\tUPTIME\tHELD\tREPLICA\tQUEUED\tPAGES\tPAGES/S\tBUSY\tMEMORY\tDISK FREE\tARCHIVE FREE\tLEASE\tWEIGHT\tZONE\tGOSSIP\tRPC\tHTTP\tPAUSED"
 	return writeNodeTable(w, nodes, columns, func(n *crawl.NodeStatus) []string {
-		pid, version, paused := unknown, unknown, "-"
+		pid, version, zone, paused := unknown, unknown, "-", "-"
+		if n.Zone != nil {
+			zone = *n.Zone
+		}
 		if n.PID != nil {
 			pid = fmt.Sprint(*n.PID)
 		}
@@ -36,7 +39,7 @@ func WriteNodesWide(w io.Writer, nodes []crawl.NodeStatus) error {
 		cells := []string{n.Name, string(n.ID), n.State, ago(n.AgeSeconds), version, pid, seconds(n.UptimeSeconds)}
 		cells = append(cells, figures(n, known(n.Partitions.Held), known(n.Partitions.Replica), known(n.Queued),
 			known(n.PagesTotal), rate(n.PagesPerSecond), busyText(n), knownBytes(n.RSSBytes))...)
-		return append(cells, knownBytes(n.DiskFreeBytes), knownBytes(n.WARCDiskFreeBytes), seconds(n.LeaseRemainingSeconds), n.Gossip, n.RPC, n.HTTP, paused)
+		return append(cells, knownBytes(n.DiskFreeBytes), knownBytes(n.WARCDiskFreeBytes), seconds(n.LeaseRemainingSeconds), fmt.Sprint(n.Weight), zone, n.Gossip, n.RPC, n.HTTP, paused)
 	})
 }
 

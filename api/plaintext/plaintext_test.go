@@ -23,7 +23,7 @@ func TestWriteStatus(t *testing.T) {
 		Output:     crawl.OutputStatus{RecordsTotal: 1000, WARCFiles: 2, WARCBytesTotal: 5 << 20, IndexBytesTotal: 3 << 10, RecordsPerSecond: 12.34, WARCBytesPerSecond: 2048},
 		Nodes: []crawl.NodeStatus{
 			{Name: "n1", State: "alive", AgeSeconds: new(0.1), PagesTotal: new(int64(4000)), RSSBytes: new(int64(3 << 30))},
-			{Name: "n2", State: "failed"},
+			{Name: "n2", State: "failed", Weight: 4, Zone: new("rack 7")},
 		},
 	}
 	var b strings.Builder
@@ -32,7 +32,7 @@ func TestWriteStatus(t *testing.T) {
 	}
 	for _, want := range []string{
 		"cluster     default: running", "insecure: no key (since 2030-01-02T03:04:05Z)", "finished (max_pages), 1m15s", "limits      500 pages",
-		"1,234,567; 12.3/s now", "half within 20ms, 99% within 500ms", "join of n2 at 2030-01-02T03:04:05Z, completed in 500ms", "4,000", "3.0 GiB", "failed", "never",
+		"1,234,567; 12.3/s now", "half within 20ms, 99% within 500ms", "join of n2 at 2030-01-02T03:04:05Z, completed in 500ms", "4,000", "3.0 GiB", "failed, weight 4, zone rack 7", "never",
 		"archive     1,000 records, 5.0 MiB in 2 files, 3.0 KiB of indexes; 12.3/s and 2.0 KiB/s now",
 	} {
 		if !strings.Contains(b.String(), want) {

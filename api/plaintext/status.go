@@ -365,6 +365,7 @@ func writeNodes(b *bytes.Buffer, nodes []crawl.NodeStatus) {
 		if n.PausedReason != nil {
 			state += ", paused: " + *n.PausedReason
 		}
+		state += placeText(&n)
 		cells := []string{n.Name, state, ago(n.AgeSeconds)}
 		cells = append(cells, figures(&n, known(n.Partitions.Held), known(n.Partitions.Replica), known(n.PagesTotal),
 			rate(n.PagesPerSecond), known(n.Queued), busyText(&n), knownBytes(n.RSSBytes))...)
@@ -375,6 +376,17 @@ func writeNodes(b *bytes.Buffer, nodes []crawl.NodeStatus) {
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	_ = t.Flush() // into memory
+}
+
+// placeText shows a node's weight and zone, unless they are what they are without flags.
+func placeText(n *crawl.NodeStatus) (out string) {
+	if n.Weight > 1 {
+		out += fmt.Sprintf(", weight %d", n.Weight)
+	}
+	if n.Zone != nil {
+		out += ", " + crawl.ZoneText(*n.Zone)
+	}
+	return out
 }
 
 func limitsText(l crawl.LimitStatus) string {

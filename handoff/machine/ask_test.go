@@ -11,7 +11,7 @@ import (
 func TestAskRound(t *testing.T) {
 	const partitions = 3*MaxAsked + 100
 	m := New("a", partitions, 2, Limits{Out: 2})
-	table, err := ring.Build([]crawl.NodeID{"a"}, partitions, 1)
+	table, err := ring.Build(ring.Equals([]crawl.NodeID{"a"}), partitions, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

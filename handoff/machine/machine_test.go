@@ -193,7 +193,7 @@ func (s *script) view(w []string) ViewInstalled {
 		}
 	}
 	if len(active) > 0 {
-		table, err := ring.Build(active, 4, s.factor-1)
+		table, err := ring.Build(ring.Equals(active), 4, s.factor-1)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -196,7 +196,7 @@ func (w *restWorld) install(members ...crawl.NodeID) ViewInstalled {
 		at := w.rng.IntN(len(active))
 		active = slices.Delete(active, at, at+1)
 	}
-	table, err := ring.Build(active, restParts, 1)
+	table, err := ring.Build(ring.Equals(active), restParts, 1)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func (c *oneCase) solve(ctx context.Context, seed uint64) (err error) {
 	n := trials(c.nodes)
 	ids := nodeIDs(seed, c.nodes+n)
 	members, newcomers := ids[:c.nodes], ids[c.nodes:]
-	if c.table, err = ring.Build(members, c.partitions, 1); err != nil {
+	if c.table, err = ring.Build(ring.Equals(members), c.partitions, 1); err != nil {
 		return err
 	}
 	for i := range n {
@@ -96,7 +96,7 @@ func (c *oneCase) try(ch change) error {
 	} else {
 		members = slices.DeleteFunc(members, func(id crawl.NodeID) bool { return id == ch.node })
 	}
-	after, err := ring.Build(members, c.partitions, replicas)
+	after, err := ring.Build(ring.Equals(members), c.partitions, replicas)
 	if err != nil {
 		return err
 	}

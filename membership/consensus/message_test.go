@@ -19,7 +19,7 @@ var sampleView = &View{
 	Barred:  []crawl.NodeID{"u", "w"},
 	Members: []Member{
 		{ID: "a", Name: "n<1>", Boot: 1, Since: 1, RPC: "127.0.0.1:3", HTTP: "127.0.0.1:1", Gossip: "127.0.0.1:2", Process: Process{"0123456789abcdef", 77, 1 << 40}},
-		{ID: "b", Name: "n2", Boot: 9, Since: 4, Draining: true},
+		{ID: "b", Name: "n2", Boot: 9, Since: 4, Draining: true, Place: Place{Weight: 16, Zone: "rack 7", Changes: 2}},
 	},
 }
 

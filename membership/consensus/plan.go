@@ -39,6 +39,7 @@ type Sighting struct {
 	Status            Status
 	RPC, HTTP, Gossip string
 	Process
+	Place
 	// Unanswered says that calls to this boot are not answered, as far as this node knows:
 	// it is not admitted. A member that can call, but that nobody can call, would be given
 	// partitions that never arrive.
@@ -74,6 +75,9 @@ type outlook struct {
 //
 // Several changes may go into one view:
 //   - a restarted member is listed with its new boot and keeps its Since;
+//   - a member that has changed its weight or zone is listed with them. Such a view has the same
+//     members, boots and Since as the one before, so nobody's right to anything ends by it:
+//     the table changes, and partitions move between the living;
 //   - a node with the status joining that was heard and that answers calls is admitted,
 //     unless its name is another member's, it is barred, exactly this boot has left before, or the
 //     partitions are too few. It may have been excluded before: then it joins
@@ -195,8 +199,14 @@ func (d *draft) release(seen map[crawl.NodeID]Sighting) bool {
 	return true
 }
 
-// relist gives a restarted member its new boot. The restart ends a drain.
+// relist gives a restarted member its new boot, and one that has moved its new place. The
+// restart ends a drain.
 func (d *draft) relist(i int, s Sighting) bool {
+	if old := &d.members[i]; s.Boot == old.Boot && s.Status != Left && s.Place.later(old.Place) {
+		d.edit()
+		d.members[i].Place = s.Place
+		return true
+	}
 	if s.Boot <= d.members[i].Boot || s.Status == Left {
 		return false
 	}
@@ -206,7 +216,7 @@ func (d *draft) relist(i int, s Sighting) bool {
 		m.Name = s.Name
 	}
 	m.Boot, m.Draining = s.Boot, false
-	m.RPC, m.HTTP, m.Gossip, m.Process = s.RPC, s.HTTP, s.Gossip, s.Process
+	m.RPC, m.HTTP, m.Gossip, m.Process, m.Place = s.RPC, s.HTTP, s.Gossip, s.Process, s.Place
 	return true
 }
 
@@ -221,7 +231,7 @@ func (d *draft) admit(s Sighting) bool {
 	d.edit()
 	i, _ := find(d.members, s.ID)
 	d.members = slices.Insert(d.members, i, Member{
-		ID: s.ID, Name: s.Name, Boot: s.Boot, Since: d.number, RPC: s.RPC, HTTP: s.HTTP, Gossip: s.Gossip, Process: s.Process,
+		ID: s.ID, Name: s.Name, Boot: s.Boot, Since: d.number, RPC: s.RPC, HTTP: s.HTTP, Gossip: s.Gossip, Process: s.Process, Place: s.Place,
 	})
 	return true
 }

@@ -17,6 +17,12 @@ func TestNext(t *testing.T) {
 		return Sighting{ID: id, Name: name, Boot: boot, Status: s}
 	}
 	live := sight("a", "na", 1, Active)
+	at := func(s Sighting, weight int, zone string, changes uint32) Sighting {
+		s.Place = Place{Weight: weight, Zone: zone, Changes: changes}
+		return s
+	}
+	heavy := b
+	heavy.Place = Place{Weight: 4, Zone: "east", Changes: 2}
 	for _, c := range []struct {
 		name    string
 		members []Member
@@ -57,6 +63,15 @@ func TestNext(t *testing.T) {
 		{"the excluded one joins anew", []Member{a}, nil, []Sighting{live, sight("b", "nb", 3, Joining)}, "view 6 [a/1 since 1 b/3 since 6]"},
 		{"but not while it thinks it is active", []Member{a}, nil, []Sighting{live, sight("b", "nb", 3, Active)}, ""},
 		{"nor unheard", []Member{a}, nil, []Sighting{live, sight("b/unheard", "", 0, 0), sight("b", "nb", 3, Joining)}, ""},
+		{"a change of weight", []Member{a, b}, nil, []Sighting{live, at(sight("b", "nb", 3, Active), 4, "", 1)}, "view 6 [a/1 since 1 b/3 since 2 weight 4]"},
+		{"a change of zone", []Member{a, b}, nil, []Sighting{live, at(sight("b", "nb", 3, Active), 1, "east", 1)}, "view 6 [a/1 since 1 b/3 since 2 zone east]"},
+		{"back to nothing", []Member{a, heavy}, nil, []Sighting{live, at(sight("b", "nb", 3, Active), 0, "", 3)}, "view 6 [a/1 since 1 b/3 since 2]"},
+		{"a late place", []Member{a, heavy}, nil, []Sighting{live, at(sight("b", "nb", 3, Active), 7, "west", 1)}, ""},
+		{"the same place", []Member{a, heavy}, nil, []Sighting{live, at(sight("b", "nb", 3, Active), 4, "east", 2)}, ""},
+		{"a place of an older boot", []Member{a, heavy}, nil, []Sighting{live, at(sight("b", "nb", 2, Active), 7, "west", 9)}, ""},
+		{"a place of the next boot", []Member{a, heavy}, nil, []Sighting{live, at(sight("b", "nb", 4, Joining), 2, "west", 0)}, "view 6 [a/1 since 1 b/4 since 2 weight 2 zone west]"},
+		{"a heavy joiner", []Member{a}, nil, []Sighting{live, at(sight("b", "nb", 1, Joining), 16, "west", 0)}, "view 6 [a/1 since 1 b/1 since 6 weight 16 zone west]"},
+		{"weight, join and drain at once", []Member{a, b}, nil, []Sighting{at(live, 2, "", 1), sight("b", "nb", 3, Draining), sight("c", "nc", 1, Joining)}, "view 6 [a/1 since 1 weight 2 b/3 since 2 draining c/1 since 6]"},
 		{"late news of one that left", []Member{a}, []Departure{{"b", 3}}, []Sighting{sight("b", "nb", 3, Joining)}, ""},
 		{"its next boot", []Member{a}, []Departure{{"b", 3}}, []Sighting{sight("b", "nb", 4, Joining)}, "view 6 [a/1 since 1 b/4 since 6]"},
 	} {

@@ -21,7 +21,7 @@ var rewrite = flag.Bool("rewrite", false, "write the scripts' output as it is no
 //	found a            a makes view 1
 //	start b 2          b (re)starts with boot 2 and what it had persisted
 //	crash b            b loses all that it had not persisted
-//	see a a/1/active b/2/joining[/name]   the nodes in sight of a, heard just now
+//	see a a/1/active b/2/joining[/name[/weight/zone/changes]]   the nodes in sight of a, heard just now
 //	tick a 3           three ticks, the random number is 0
 //	deliver [a>b]      messages in order, with those that they cause
 //	drop [a>b]         the same messages get lost
@@ -39,6 +39,7 @@ var rewrite = flag.Bool("rewrite", false, "write the scripts' output as it is no
 //	cut a b c, heal a b c    links of a to b and c
 //	mute a b c         nothing that a sends arrives at b and c
 //	stop a, cont a     SIGSTOP and SIGCONT
+//	weigh a 4 east     a changes its weight and its zone
 //	lose decided, keep decided    all messages of a kind
 //	hold a             a holds the partition p
 //	fetchers, leases, fences
@@ -148,6 +149,7 @@ func (s *script) start(id crawl.NodeID, boot crawl.Boot) {
 	}
 	if old := s.world.nodes[id]; old != nil {
 		me.holds = old.holds // it is on the disk
+		me.place = Place{Weight: old.place.Weight, Zone: old.place.Zone}
 	}
 	s.world.nodes[id] = me
 }
@@ -160,6 +162,9 @@ func (s *script) sightings(words []string) []Sighting {
 		n.Status = Status(slices.Index(statusNames[:], parts[2]))
 		if len(parts) > 3 {
 			n.Name = parts[3]
+		}
+		if len(parts) > 6 {
+			n.Place = Place{Weight: s.number(parts[4]), Zone: parts[5], Changes: uint32(s.number(parts[6]))}
 		}
 		out = append(out, n)
 	}

@@ -18,7 +18,7 @@ var (
 
 // TestSimulation walks cores at random through lost, doubled and reordered
 // messages, crashes between any two actions, restarts from what was persisted,
-// joins, drains, leaves and false or stale sightings. At any time at most one
+// joins, drains, leaves, changes of weight and zone, and false or stale sightings. At any time at most one
 // view may exist for each number, and no node may go back. Afterwards the
 // faults stop and all nodes must agree on a view that fits.
 func TestSimulation(t *testing.T) {
@@ -61,7 +61,10 @@ type actor struct {
 	disk   State
 	core   *Core // nil while it is down
 	status Status
+	places []Place // of this boot, the present one last
 }
+
+func (a *actor) place() Place { return a.places[len(a.places)-1] }
 
 type sim struct {
 	rnd    *rand.Rand
@@ -118,6 +121,8 @@ func (s *sim) fault() error {
 		return s.prove(a)
 	case n < 56:
 		return s.step(a, Woken{}, s.cut())
+	case n < 58:
+		a.places = append(a.places, Place{Weight: s.rnd.IntN(17), Zone: []string{"", "east", "west"}[s.rnd.IntN(3)], Changes: uint32(len(a.places))})
 	default:
 		for range 1 + s.rnd.IntN(20) {
 			if err := s.deliver(0.1); err != nil {
@@ -163,6 +168,7 @@ func (a *actor) shown() Status {
 func (s *sim) start(a *actor) {
 	a.boot++
 	a.status = Active
+	a.places = []Place{{Weight: s.rnd.IntN(17)}}
 	a.core = New(Identity{ID: a.id, Boot: a.boot, Cluster: unknownCluster}, a.disk)
 }
 
@@ -174,10 +180,13 @@ func (s *sim) sight(a *actor, probability float64) []Sighting {
 		if other != a && (other.core == nil && probability == 1 || s.rnd.Float64() > probability || other.boot == 0) {
 			continue
 		}
-		n := Sighting{ID: other.id, Name: "n" + string(other.id), Boot: other.boot, Status: other.shown()}
+		n := Sighting{ID: other.id, Name: "n" + string(other.id), Boot: other.boot, Status: other.shown(), Place: other.place()}
 		if probability < 1 && other != a && s.rnd.IntN(10) == 0 {
 			n.Status = Active
 			n.Boot = max(1, n.Boot-1)
+		}
+		if probability < 1 && other != a { // gossip may be late
+			n.Place = other.places[s.rnd.IntN(len(other.places))]
 		}
 		out = append(out, n)
 	}
@@ -283,8 +292,12 @@ func (s *sim) heal() error {
 		if wish := a.core.plan(); wish != nil {
 			return fmt.Errorf("after healing %s has %s and still wants %s", a.id, v, wish)
 		}
-		if _, listed := v.Member(a.id); !listed && a.status == Active {
+		m, listed := v.Member(a.id)
+		if !listed && a.status == Active {
 			return fmt.Errorf("after healing %s is missing in %s", a.id, v)
+		}
+		if listed && m.Boot == a.boot && m.Place != a.place() {
+			return fmt.Errorf("after healing %s is listed with %+v, it has %+v", a.id, m.Place, a.place())
 		}
 	}
 	return nil

@@ -6,4 +6,4 @@ package consensus
 // release before could not do everything that one of this release asks of it, or would
 // not understand a copy. docs/decisions/0140-versions.md lists the changes of each
 // version.
-const ProtocolVersion = 4
+const ProtocolVersion = 5

@@ -21,6 +21,7 @@ const (
 	MaxNameBytes    = 64
 	MaxAddressBytes = 128
 	MaxMachineBytes = 16
+	MaxZoneBytes    = crawl.MaxZoneBytes
 	// MaxNumber bounds view numbers, boots and rounds, so that one more can
 	// always be added.
 	MaxNumber = 1 << 62
@@ -78,7 +79,27 @@ type Member struct {
 	HTTP     string       `json:"http"`   // host:port of the API
 	Gossip   string       `json:"gossip"` // host:port of memberlist
 	Process
+	Place
 }
+
+// Place is where a node says that it stands in the table. Unlike all else that a view says of a
+// boot it may change while the boot runs, and that is a new view. It decides who owns what, never
+// who is a member.
+type Place struct {
+	// Weight is the share of the partitions, 1 to ring.MaxWeight; 0 counts as 1.
+	Weight int `json:"weight,omitempty"`
+	// Zone is what fails together, at most MaxZoneBytes; "" for none.
+	Zone string `json:"zone,omitempty"`
+	// Changes counts the changes within a boot. Gossip of a node may be older than the view that
+	// lists it: what counts fewer changes is not news.
+	Changes uint32 `json:"changes,omitempty"`
+}
+
+// Share is the weight, 1 at least.
+func (p Place) Share() int { return max(p.Weight, 1) }
+
+// later reports whether a place of the same boot follows the other one.
+func (p Place) later(than Place) bool { return p.Changes > than.Changes }
 
 // Process identifies the process of a node, so that others on its machine can see that it
 // is gone. The zero value means that it is not known.
@@ -124,6 +145,18 @@ type View struct {
 	// Barred lists the ids that were forgotten and are never admitted again,
 	// sorted, at most 256.
 	Barred []crawl.NodeID `json:"barred,omitempty"`
+}
+
+// Table returns the members that are not draining, as the table is built from them. There is
+// always at least one.
+func (v *View) Table() []ring.Member {
+	var out []ring.Member
+	for _, m := range v.Members {
+		if !m.Draining {
+			out = append(out, ring.Member{ID: m.ID, Weight: m.Share(), Zone: m.Zone})
+		}
+	}
+	return out
 }
 
 // Active returns the ids of the members that are not draining, sorted: those
@@ -196,6 +229,12 @@ func (v *View) String() string {
 		out += fmt.Sprintf("%s/%d since %d", m.ID, m.Boot, m.Since)
 		if m.Draining {
 			out += " draining"
+		}
+		if m.Share() > 1 {
+			out += fmt.Sprintf(" weight %d", m.Weight)
+		}
+		if m.Zone != "" {
+			out += " zone " + m.Zone
 		}
 	}
 	out += "]"
@@ -323,11 +362,20 @@ func (m Member) validate() error {
 		return fmt.Errorf("boot %d of %q is out of range", m.Boot, m.ID)
 	}
 	return errors.Join(
+		m.Place.Validate(),
 		ValidateText("node name", m.Name, MaxNameBytes),
 		ValidateText("RPC address", m.RPC, MaxAddressBytes),
 		ValidateText("HTTP address", m.HTTP, MaxAddressBytes),
 		ValidateText("gossip address", m.Gossip, MaxAddressBytes),
 		ValidateText("machine", m.Machine, MaxMachineBytes))
+}
+
+// Validate checks a place that came from outside.
+func (p Place) Validate() error {
+	if p.Weight < 0 || p.Weight > ring.MaxWeight {
+		return fmt.Errorf("weight %d is out of range: 1 to %d", p.Weight, ring.MaxWeight)
+	}
+	return ValidateText("zone", p.Zone, MaxZoneBytes)
 }
 
 // Validate checks an id that came from outside.

@@ -1,6 +1,7 @@
 package consensus
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -10,11 +11,12 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/ring"
 )
 
 // world is what lies around the cores of a script: links, a clock, leases, and
 // a tiny model of one partition p. In it, the first active member of a view
-// owns p. A node that owns p and finds nobody in its view that holds p takes
+// owns p, of those with the greatest weight. A node that owns p and finds nobody in its view that holds p takes
 // it when its fence is over, and a holder yields when a view drops it or lists
 // it with a later since. The script fails by itself when two nodes may fetch
 // from p at once, or when two views have one number.
@@ -44,6 +46,7 @@ type lateNews struct {
 type inhabitant struct {
 	name  string
 	boot  crawl.Boot
+	place Place
 	lease *Lease
 	holds crawl.Epoch   // 0: not the holder
 	fence time.Duration // when it may take over
@@ -131,6 +134,12 @@ func (s *script) command(words []string) bool {
 	case "stop", "cont":
 		w.stopped[ids[0]] = words[0] == "stop"
 		s.checkFetchers()
+	case "weigh":
+		me := w.nodes[ids[0]]
+		me.place = Place{Weight: s.number(words[2]), Changes: me.place.Changes + 1}
+		if len(words) > 3 {
+			me.place.Zone = words[3]
+		}
 	case "hold":
 		w.nodes[ids[0]].holds, w.inUse = s.cores[ids[0]].View().Number, true
 	case "fetchers":
@@ -188,7 +197,7 @@ func (s *script) inSight(id crawl.NodeID, all []crawl.NodeID) []Sighting {
 	var out []Sighting
 	for _, other := range all {
 		if other == id || s.linked(id, other) {
-			n := Sighting{ID: other, Name: s.world.nodes[other].name, Boot: s.world.nodes[other].boot, Status: Joining}
+			n := Sighting{ID: other, Name: s.world.nodes[other].name, Boot: s.world.nodes[other].boot, Status: Joining, Place: s.world.nodes[other].place}
 			if v := s.cores[other].View(); v != nil && v.Lists(other, n.Boot) {
 				n.Status = Active
 			}
@@ -293,7 +302,7 @@ func (s *script) take(id crawl.NodeID) {
 	}
 	w, me, now := s.world, s.world.nodes[id], s.clock(id)
 	v := s.cores[id].View()
-	if me.holds != 0 || now < me.fence || v.Active()[0] != id || me.lease.Until(now) <= now {
+	if me.holds != 0 || now < me.fence || ownerOf(v) != id || me.lease.Until(now) <= now {
 		return
 	}
 	held := false
@@ -305,6 +314,13 @@ func (s *script) take(id crawl.NodeID) {
 		me.holds = v.Number
 		s.out = append(s.out, fmt.Sprintf("%v: %s takes p in view %d", w.now, id, v.Number))
 	}
+}
+
+// ownerOf is the owner of p.
+func ownerOf(v *View) crawl.NodeID {
+	return slices.MaxFunc(v.Table(), func(a, b ring.Member) int {
+		return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(b.ID, a.ID))
+	}).ID
 }
 
 func (s *script) fetchers() []crawl.NodeID {
@@ -394,6 +410,8 @@ func (s *script) mischief(ids []crawl.NodeID) {
 		s.run([]string{"crash", a})
 	case n < 84 && s.cores[id] == nil:
 		s.restart(id)
+	case n < 88 && s.runs(id):
+		s.run([]string{"weigh", a, fmt.Sprint(1 + w.rnd.IntN(3)), b})
 	case a != b:
 		boot := w.nodes[crawl.NodeID(b)].boot
 		if s.cores[crawl.NodeID(b)] != nil {
@@ -429,6 +447,11 @@ func (s *script) mend(ids []crawl.NodeID) {
 		v := s.cores[id].View()
 		if len(v.Members) != len(ids) || !v.Lists(id, w.nodes[id].boot) || w.nodes[id].lease.Until(s.clock(id)) <= s.clock(id) {
 			s.t.Errorf("after mending %s has %s", id, v)
+		}
+	}
+	for _, m := range s.cores[ids[0]].View().Members {
+		if m.Place != w.nodes[m.ID].place {
+			s.t.Errorf("after mending %s is listed with %+v, it has %+v", m.ID, m.Place, w.nodes[m.ID].place)
 		}
 	}
 	if got := s.fetchers(); len(got) != 1 {

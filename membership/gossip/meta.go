@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/hashicorp/memberlist"
 
@@ -21,6 +22,7 @@ type Meta struct {
 	Cluster   consensus.Cluster
 	RPC, HTTP string
 	consensus.Process
+	consensus.Place
 }
 
 // The encoding, at most 512 bytes (memberlist.MetaMaxSize):
@@ -30,6 +32,9 @@ type Meta struct {
 //	cluster id  1 byte length (0 or 16), raw bytes
 //	boot, partitions, replication, virtual nodes, protocol, pid, started   uvarint each
 //	name, cluster name, RPC, HTTP, machine                   1 byte length, UTF-8
+//	weight      1 byte, 0 counts as 1
+//	changes     uvarint
+//	zone        1 byte length, UTF-8
 //
 // Bytes behind the last field are a later release's and are ignored. The order up to the
 // protocol never changes: so a node of another release can name the difference in its
@@ -47,7 +52,7 @@ func (m *Meta) CheckSize() error {
 
 // sighting is what the metadata of the node with this id say of it.
 func (m *Meta) sighting(id crawl.NodeID, address string) consensus.Sighting {
-	return consensus.Sighting{ID: id, Name: m.Name, Boot: m.Boot, Status: m.Status, RPC: m.RPC, HTTP: m.HTTP, Gossip: address, Process: m.Process}
+	return consensus.Sighting{ID: id, Name: m.Name, Boot: m.Boot, Status: m.Status, RPC: m.RPC, HTTP: m.HTTP, Gossip: address, Process: m.Process, Place: m.Place}
 }
 
 func (m *Meta) encode() ([]byte, error) {
@@ -63,8 +68,10 @@ func (m *Meta) encode() ([]byte, error) {
 	for _, s := range m.texts() {
 		out = append(append(out, byte(len(*s.text))), *s.text...)
 	}
+	out = binary.AppendUvarint(append(out, byte(m.Weight)), uint64(m.Changes))
+	out = append(append(out, byte(len(m.Zone))), m.Zone...)
 	if len(out) > memberlist.MetaMaxSize {
-		return nil, fmt.Errorf("membership: name and addresses take %d bytes of gossip metadata, at most %d fit", len(out), memberlist.MetaMaxSize)
+		return nil, fmt.Errorf("membership: name, addresses and zone take %d bytes of gossip metadata, at most %d fit", len(out), memberlist.MetaMaxSize)
 	}
 	return out, nil
 }
@@ -120,6 +127,15 @@ func decodeMeta(b []byte) (m Meta, err error) {
 		if err := consensus.ValidateText(t.what, *t.text, t.bytes); err != nil {
 			return Meta{}, fmt.Errorf("%w: %w", errMeta, err)
 		}
+	}
+	m.Weight = int(r.byte())
+	changes := r.number()
+	m.Changes, m.Zone = uint32(changes), r.text()
+	if err := m.Place.Validate(); err != nil {
+		return Meta{}, fmt.Errorf("%w: %w", errMeta, err)
+	}
+	if changes > math.MaxUint32 {
+		r.failed = true
 	}
 	if r.failed || version != metaVersion || m.Status > consensus.Left || m.Boot < 1 || m.PID > consensus.MaxPID {
 		return Meta{}, fmt.Errorf("%w: %d bytes of version %d", errMeta, len(b), version)

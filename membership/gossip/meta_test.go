@@ -3,12 +3,15 @@ package gossip
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/memberlist"
 
 	"crawlnode/membership/consensus"
+	"crawlnode/ring"
 )
 
 // foundedCluster is a founded cluster, and strangeCluster what a node without data knows
@@ -23,7 +26,8 @@ var (
 
 func sampleMeta() Meta {
 	return Meta{Boot: 12, Status: consensus.Draining, Name: "n1", Cluster: foundedCluster, RPC: "127.0.0.1:27297", HTTP: "[::1]:27295",
-		Process: consensus.Process{Machine: "0123456789abcdef", PID: 4711, Started: 12345}}
+		Process: consensus.Process{Machine: "0123456789abcdef", PID: 4711, Started: 12345},
+		Place:   consensus.Place{Weight: 4, Zone: "rack 7", Changes: 300}}
 }
 
 func TestMeta(t *testing.T) {
@@ -54,15 +58,44 @@ func TestMeta(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What another release has behind the protocol may look otherwise.
-	if _, err := decodeMeta(raw[:len(raw)-4]); !errors.Is(err, errMeta) || !strings.Contains(err.Error(), fmt.Sprintf("protocol version %d, we speak %d", consensus.ProtocolVersion-1, consensus.ProtocolVersion)) {
+	if _, err := decodeMeta(raw[:len(raw)-16]); !errors.Is(err, errMeta) || !strings.Contains(err.Error(), fmt.Sprintf("protocol version %d, we speak %d", consensus.ProtocolVersion-1, consensus.ProtocolVersion)) {
 		t.Errorf("metadata of another release: %v, want both versions", err)
 	}
 	full := sampleMeta()
 	full.Name, full.Cluster.Name = strings.Repeat("n", consensus.MaxNameBytes), strings.Repeat("c", consensus.MaxNameBytes)
 	full.RPC, full.HTTP = strings.Repeat("r", consensus.MaxAddressBytes), strings.Repeat("h", consensus.MaxAddressBytes)
 	full.Boot, full.PID, full.Started = consensus.MaxNumber, consensus.MaxPID, consensus.MaxNumber
+	full.Place = consensus.Place{Weight: ring.MaxWeight, Zone: strings.Repeat("z", consensus.MaxZoneBytes), Changes: math.MaxUint32}
 	if raw, err := full.encode(); err != nil || len(raw) > memberlist.MetaMaxSize {
 		t.Errorf("the longest names take %d bytes: %v", len(raw), err)
+	}
+}
+
+// TestMetaPlace: a weight, a zone or a number of changes that no node has made makes the whole metadata
+// unreadable.
+func TestMetaPlace(t *testing.T) {
+	t.Parallel()
+	none := sampleMeta()
+	none.Place = consensus.Place{}
+	raw, err := none.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := raw[:len(raw)-3]
+	for name, tail := range map[string][]byte{
+		"a weight of 17":   {17, 0, 0},
+		"a zone too long":  append([]byte{1, 0, consensus.MaxZoneBytes + 1}, strings.Repeat("z", consensus.MaxZoneBytes+1)...),
+		"a zone of bytes":  {1, 0, 1, 0xff},
+		"a control code":   {1, 0, 1, 7},
+		"2^32 changes":     {1, 0x80, 0x80, 0x80, 0x80, 0x10, 0},
+		"no place, as 0.3": nil,
+	} {
+		if m, err := decodeMeta(append(slices.Clone(head), tail...)); !errors.Is(err, errMeta) {
+			t.Errorf("%s: %+v, %v", name, m.Place, err)
+		}
+	}
+	if m, err := decodeMeta(append(slices.Clone(head), 16, 0xff, 0xff, 0xff, 0xff, 0x0f, 1, 'a')); err != nil || m.Place != (consensus.Place{Weight: 16, Zone: "a", Changes: math.MaxUint32}) {
+		t.Errorf("the largest place: %+v, %v", m.Place, err)
 	}
 }
 

@@ -21,6 +21,24 @@ type Document struct {
 	// Former are nodes that were members once, oldest first, at most 64. They may
 	// return after a cut, and they can be forgotten.
 	Former []Former `json:"former,omitempty"`
+	// Weight and Zone are what was changed while the node ran, nil for nothing.
+	Weight *Changed[int]    `json:"weight,omitempty"`
+	Zone   *Changed[string] `json:"zone,omitempty"`
+}
+
+// Changed is a setting that was changed while the node ran, and the flag with which it ran: with
+// another flag the change is over.
+type Changed[T comparable] struct {
+	Value T `json:"value"`
+	Flag  T `json:"flag"`
+}
+
+// Keep returns the change if it still counts for a node that is started with this flag, else nil.
+func (c *Changed[T]) Keep(flag T) *Changed[T] {
+	if c == nil || c.Flag != flag || c.Value == flag {
+		return nil
+	}
+	return c
 }
 
 // Former is a node that was a member once.
@@ -125,6 +143,9 @@ func (d *Document) validate() error {
 	if len(d.Former) > maxFormer {
 		return fmt.Errorf("%d former members, at most %d are kept", len(d.Former), maxFormer)
 	}
+	if err := d.validatePlace(); err != nil {
+		return err
+	}
 	if v := d.State.AcceptedView; v != nil {
 		if err := v.Validate(); err != nil {
 			return err
@@ -134,6 +155,19 @@ func (d *Document) validate() error {
 		}
 	}
 	return nil
+}
+
+func (d *Document) validatePlace() error {
+	var p consensus.Place
+	if d.Weight != nil {
+		if p.Weight = d.Weight.Value; p.Weight == 0 {
+			return errors.New("a weight of 0")
+		}
+	}
+	if d.Zone != nil {
+		p.Zone = d.Zone.Value
+	}
+	return p.Validate()
 }
 
 // Upgrade lets a cluster of an older release continue with this one: it raises the

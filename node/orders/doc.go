@@ -1,9 +1,10 @@
-// Package orders carries operators' orders that end nodes: drain one, stop one, stop all.
+// Package orders carries operators' orders about nodes: drain one, stop one, stop all, and place one.
 //
 //	order    a node's partitions        when it is refused
 //	drain    move to other members      no other active member could take them over
 //	stop     as drain, if possible      never: without an heir the data stays in place
 //	all      stay where they are        never
+//	place    move by the new table      never: the node changes its weight, its zone, or both
 //
 // # All nodes
 //

@@ -21,6 +21,8 @@ import (
 type message struct {
 	Drain bool   `json:"drain"`
 	Stop  string `json:"stop,omitempty"` // stopOne...
+	// Place is a change of the member's weight or zone.
+	Place *crawl.PlaceChange `json:"place,omitempty"`
 }
 
 // The values of message.Stop.
@@ -66,6 +68,8 @@ type Options struct {
 	Begin func()
 	// Begun reports whether the end has begun.
 	Begun func() bool
+	// Place changes this node's weight or zone, durably.
+	Place func(context.Context, crawl.PlaceChange) error
 	// NotReady is the error before this node has joined.
 	NotReady error
 	Log      *slog.Logger
@@ -93,6 +97,17 @@ func (s *Orders) Stop(ctx context.Context, id crawl.NodeID) error {
 		return nil
 	}
 	return s.send(ctx, id, message{Stop: stopOne})
+}
+
+// Place changes a member's weight or zone. It returns when the member has stored the change.
+func (s *Orders) Place(ctx context.Context, id crawl.NodeID, c crawl.PlaceChange) error {
+	if id == s.o.Self {
+		return s.obeyPlace(ctx, c)
+	}
+	if err := c.Check(); err != nil {
+		return err
+	}
+	return s.send(ctx, id, message{Place: &c})
 }
 
 // StopAll ends all members with their data in place. It returns when all that answer have no visit
@@ -144,6 +159,8 @@ func (s *Orders) send(ctx context.Context, id crawl.NodeID, m message) error {
 	}
 	i := slices.IndexFunc(others, func(r crawl.NodeRef) bool { return r.ID == id })
 	switch {
+	case i < 0 && s.o.Knows(id) && m.Place != nil:
+		return fmt.Errorf("%w: it is no member now: start it with --weight and --zone", crawl.ErrRefused)
 	case i < 0 && s.o.Knows(id):
 		return fmt.Errorf("%w: it is no member, so it holds nothing that could be handed over", crawl.ErrRefused)
 	case i < 0:
@@ -161,12 +178,18 @@ func (s *Orders) send(ctx context.Context, id crawl.NodeID, m message) error {
 	case codes.FailedPrecondition, codes.InvalidArgument:
 		return fmt.Errorf("%w: %s", crawl.ErrRefused, status.Convert(err).Message())
 	}
+	if m.Place != nil {
+		return fmt.Errorf("%s does not answer, so it keeps its weight and zone: start it with --weight and --zone, or say it again when it answers (%w)", others[i].Name, err)
+	}
 	return fmt.Errorf("%s does not answer: when it is dead, its partitions are taken over without a drain (%w)", others[i].Name, err)
 }
 
 func (m message) String() string {
-	if m.Drain {
+	switch {
+	case m.Drain:
 		return "drain"
+	case m.Place != nil:
+		return m.Place.String()
 	}
 	return "stop " + m.Stop
 }
@@ -181,6 +204,13 @@ func (s *Orders) Serve(ctx context.Context, payload []byte) error {
 	case m.Drain:
 		if err := s.obeyDrain(); err != nil {
 			return status.Error(codes.FailedPrecondition, strings.TrimPrefix(err.Error(), crawl.ErrRefused.Error()+": "))
+		}
+	case m.Place != nil:
+		switch err := s.obeyPlace(ctx, *m.Place); {
+		case errors.Is(err, crawl.ErrPlace):
+			return status.Error(codes.InvalidArgument, err.Error())
+		case err != nil:
+			return status.Error(codes.Unavailable, err.Error())
 		}
 	case m.Stop == stopOne:
 		s.obeyStop()
@@ -212,6 +242,15 @@ func (s *Orders) obeyDrain() error {
 	s.o.Log.Info("an operator asked this node to drain")
 	s.o.Begin()
 	return nil
+}
+
+// obeyPlace changes this node's weight or zone.
+func (s *Orders) obeyPlace(ctx context.Context, c crawl.PlaceChange) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	s.o.Log.Info("an operator places this node", "order", c.String())
+	return s.o.Place(ctx, c)
 }
 
 // obeyStop begins the polite stop.

@@ -33,7 +33,7 @@ func newMembers(names ...crawl.NodeID) map[crawl.NodeID]*member {
 	for _, name := range names {
 		m := &member{all: all, heir: true, free: make(chan struct{})}
 		m.Orders = New(Options{Self: name, Name: string(name), Others: func() (refs []crawl.NodeRef, ok bool) { return m.others(name) }, Knows: func(id crawl.NodeID) bool { return id == "gone" },
-			Send: m.send, Ender: m, Begin: m.begin, Begun: func() bool { return slices.Contains(m.acts(), "begin") }, NotReady: errors.New("not ready"), Log: slog.New(slog.DiscardHandler)})
+			Send: m.send, Ender: m, Begin: m.begin, Begun: func() bool { return slices.Contains(m.acts(), "begin") }, Place: m.place, NotReady: errors.New("not ready"), Log: slog.New(slog.DiscardHandler)})
 		all[name] = m
 	}
 	return all
@@ -68,6 +68,14 @@ func (m *member) acts() []string {
 	return slices.Clone(m.did)
 }
 
+func (m *member) place(_ context.Context, c crawl.PlaceChange) error {
+	if c.Zone != nil && *c.Zone == "full" {
+		return errors.New("the disk is full")
+	}
+	m.note(c.String())
+	return nil
+}
+
 func (m *member) HasHeir() bool { return m.heir }
 func (m *member) Together()     { m.note("together") }
 func (m *member) NoVisits() <-chan struct{} {
@@ -79,6 +87,46 @@ func (m *member) begin() {
 	time.AfterFunc(m.visits, func() {
 		m.note("no visits")
 		close(m.free)
+	})
+}
+
+// TestPlace: a weight or a zone reaches the member that it is for, and is checked on both sides.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := newMembers("a", "b")
+		all["silent"] = nil
+		a, ctx := all["a"], t.Context()
+		weight, zone, none := 4, "east", ""
+		for id, want := range map[crawl.NodeID]string{"a": "weight 4, zone east", "b": "weight 4, zone east"} {
+			if err := a.Place(ctx, id, crawl.PlaceChange{Weight: &weight, Zone: &zone}); err != nil || strings.Join(all[id].acts(), ", ") != want {
+				t.Errorf("%s: %v, %v", id, all[id].acts(), err)
+			}
+		}
+		if err := a.Place(ctx, "b", crawl.PlaceChange{Zone: &none}); err != nil || all["b"].acts()[1] != "no zone" {
+			t.Errorf("out of the zone: %v, %v", all["b"].acts(), err)
+		}
+		heavy, full := 17, "full"
+		if err := a.Place(ctx, "b", crawl.PlaceChange{Weight: &heavy}); !errors.Is(err, crawl.ErrPlace) {
+			t.Errorf("too heavy: %v", err)
+		}
+		if err := a.Serve(ctx, []byte(`{"place":{"weight":17}}`)); status.Code(err) != codes.InvalidArgument {
+			t.Errorf("too heavy, from another release: %v", err)
+		}
+		if err := a.Place(ctx, "b", crawl.PlaceChange{Zone: &full}); err == nil || errors.Is(err, crawl.ErrRefused) {
+			t.Errorf("a member that cannot store it: %v", err)
+		}
+		if err := a.Place(ctx, "nobody", crawl.PlaceChange{Weight: &weight}); !errors.Is(err, crawl.ErrUnknownNode) {
+			t.Errorf("an unknown node: %v", err)
+		}
+		if err := a.Place(ctx, "gone", crawl.PlaceChange{Weight: &weight}); !errors.Is(err, crawl.ErrRefused) || !strings.Contains(err.Error(), "no member now") {
+			t.Errorf("a node that is no member: %v", err)
+		}
+		limited, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if err := a.Place(limited, "silent", crawl.PlaceChange{Weight: &weight}); err == nil || !strings.Contains(err.Error(), "silent does not answer, so it keeps its weight and zone") {
+			t.Errorf("a silent node: %v", err)
+		}
 	})
 }
 

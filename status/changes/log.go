@@ -84,8 +84,11 @@ func (l *Log) Note(v *membership.View, now time.Time, report func(membership.Mem
 		l.members[m.ID] = m
 		delete(l.gone, m.ID)
 	}
-	if first || c.Cause == "" {
+	if first {
 		return Change{}, nil
+	}
+	if c.Cause == "" {
+		return Change{}, all
 	}
 	l.keepLocked(c, now, lost)
 	return c, all
@@ -113,6 +116,7 @@ func (l *Log) keepLocked(c Change, now time.Time, lost int) {
 // and a leave before a join; the events of all are returned.
 func (l *Log) compareLocked(v *membership.View, now time.Time, report func(membership.Member) Report) (Change, []crawl.Event) {
 	var joined, left, failed Change
+	var placed []crawl.Event
 	for _, m := range v.Members {
 		old, ok := l.members[m.ID]
 		switch {
@@ -122,6 +126,8 @@ func (l *Log) compareLocked(v *membership.View, now time.Time, report func(membe
 			joined.add(crawl.CauseJoin, crawl.EventJoined, m.Name, Report{InFlight: report(old).InFlight})
 		case m.Draining && !old.Draining:
 			left.add(crawl.CauseLeave, crawl.EventDraining, m.Name, Report{})
+		case m.Share() != old.Share() || m.Zone != old.Zone: // no change of the members
+			placed = append(placed, events.Placed(m.Name, m.Share(), m.Zone))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.members)) {
@@ -147,7 +153,7 @@ func (l *Log) compareLocked(v *membership.View, now time.Time, report func(membe
 			worst = c
 		}
 	}
-	return worst, slices.Concat(failed.events, left.events, joined.events)
+	return worst, slices.Concat(failed.events, left.events, joined.events, placed)
 }
 
 // Pending reports whether the last change has not ended.

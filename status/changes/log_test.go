@@ -22,6 +22,8 @@ func TestLog(t *testing.T) {
 	a, b, c := membership.Member{ID: "a", Name: "A", Boot: 1}, membership.Member{ID: "b", Name: "B", Boot: 1}, membership.Member{ID: "c", Name: "C", Boot: 1}
 	again, drains := b, b
 	again.Boot = 2
+	heavy := b
+	heavy.Weight, heavy.Zone = 4, "east"
 	drains.Draining = true
 	report := func(m membership.Member) Report { return Report{InFlight: 10 * int64(m.Boot), Held: 5} }
 	var log Log
@@ -36,6 +38,8 @@ func TestLog(t *testing.T) {
 		{view(a, b), crawl.CauseJoin, "B", 0, ""},
 		{view(a, again), crawl.CauseJoin, "B", 10, ""},
 		{view(a, drains), crawl.CauseJoin, "B", 20, ""}, // boot 1 after 2: another life
+		{view(a, b), "", "", 0, ""},
+		{view(a, heavy), "", "", 0, ""}, // the members are the same
 		{view(a, b), "", "", 0, ""},
 		{view(a, drains), crawl.CauseLeave, "B", 0, ""},
 		{left(view(a), "b", 1), crawl.CauseLeave, "B", 10, "b=left"},
@@ -162,5 +166,41 @@ func TestMemberEvents(t *testing.T) {
 	}
 	if e := events[0]; e.Level != crawl.EventWarn || e.Fields["partitions_held"] != 9 || e.Fields["fetches_queued_again"] != int64(4) || !strings.Contains(e.Message, "4 open fetches") {
 		t.Errorf("%+v", e)
+	}
+}
+
+// TestPlaced: another weight or zone is an event, and no change of the members.
+func TestPlaced(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	none := func(membership.Member) Report { return Report{} }
+	var log Log
+	at := func(weight int, zone string) string {
+		m := membership.Member{ID: "a", Name: "A", Boot: 1}
+		m.Weight, m.Zone = weight, zone
+		ch, told := log.Note(&membership.View{Members: []membership.Member{m}}, now, none, 0)
+		if ch.Cause != "" || log.Pending() || log.Last().Cause != nil {
+			t.Errorf("weight %d, zone %q: %+v", weight, zone, ch)
+		}
+		var out []string
+		for _, e := range told {
+			out = append(out, e.Code+" "+e.Node+": "+e.Message)
+		}
+		return strings.Join(out, "; ")
+	}
+	for _, s := range []struct {
+		weight int
+		zone   string
+		want   string
+	}{
+		{0, "", ""},
+		{1, "", ""}, // the same
+		{4, "", "node_placed A: A has weight 4 and no zone from now on: partitions and copies move"},
+		{4, "east", "node_placed A: A has weight 4 and zone east from now on: partitions and copies move"},
+		{4, "east", ""},
+	} {
+		if got := at(s.weight, s.zone); got != s.want {
+			t.Errorf("weight %d, zone %q: %q, want %q", s.weight, s.zone, got, s.want)
+		}
 	}
 }

@@ -28,6 +28,12 @@ func Member(code, name string, inFlight int64, held int) crawl.Event {
 	return e
 }
 
+// Placed says that a view gives a member another weight or zone. Log.View adds the rest.
+func Placed(name string, weight int, zone string) crawl.Event {
+	return crawl.Event{Level: crawl.EventInfo, Code: crawl.EventPlaced, Node: name, Fields: map[string]any{"weight": weight, "zone": zone},
+		Message: fmt.Sprintf("%s has weight %d and %s from now on: partitions and copies move", name, weight, crawl.ZoneText(zone))}
+}
+
 // Served ends a change of members; so many partitions were passed on.
 func Served(now time.Time, c crawl.ChangeStatus, passed int) crawl.Event {
 	e := crawl.Event{Time: now, Level: crawl.EventInfo, Code: crawl.EventServed, Node: *c.Node,

@@ -117,7 +117,7 @@ func (n *fakeNode) Table() (crawl.Epoch, *ring.Table) {
 		ids = append(ids, crawl.NodeID(name))
 	}
 	slices.Sort(ids)
-	t, err := ring.Build(ids, partitions, 1)
+	t, err := ring.Build(ring.Equals(ids), partitions, 1)
 	if err != nil {
 		panic(err)
 	}

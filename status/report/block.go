@@ -31,6 +31,11 @@ func (r *Reporter) Block() *crawl.NodeBlock {
 	queued := b.Counters.QueuedTotal()
 	b.Node = crawl.NodeStatus{ID: r.ID, Name: r.Name, State: r.ownState(), HTTP: self.HTTP, RPC: self.RPC, Gossip: self.Gossip,
 		PID: &pid, UptimeSeconds: &up, PagesPerSecond: &pages, Queued: &queued, RSSBytes: resources.ResidentBytes(), DiskFreeBytes: r.Space.Free(), WARCDiskFreeBytes: r.Space.ArchiveFree(), Version: &r.Version}
+	for _, p := range r.Members.Snapshot().Peers {
+		if p.ID == r.ID {
+			b.Node.Weight, b.Node.Zone = p.Weight, crawl.ZoneOf(p.Zone)
+		}
+	}
 	dead := r.Front.Dead().Bytes
 	b.Node.DeletingBytes = &dead
 	b.BytesInPerSecond = bytesIn

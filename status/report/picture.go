@@ -76,6 +76,7 @@ func (r *Reporter) othersPictured(snap *membership.Snapshot, now time.Time) []st
 			np.Block, np.Held, np.Heard, np.Age = report.Block, report.Held, true, now.Sub(report.Heard)
 			st := &np.Block.Node
 			st.ID, st.Name, st.HTTP, st.RPC, st.Gossip = names.ID, names.Name, names.HTTP, names.RPC, names.Gossip
+			st.Weight, st.Zone = names.Weight, names.Zone
 		}
 		np.Forgotten = Forgotten(snap.View, id)
 		np.DeriveState(gone[id].Departure)
@@ -84,14 +85,14 @@ func (r *Reporter) othersPictured(snap *membership.Snapshot, now time.Time) []st
 	for _, pr := range snap.Peers {
 		if !known[pr.ID] {
 			np := status.Node{State: pr.State, Boot: pr.Boot, Counts: pr.Listed}
-			np.Block.Node = crawl.NodeStatus{ID: pr.ID, Name: pr.Name, HTTP: pr.HTTP, RPC: pr.RPC, Gossip: pr.Gossip}
+			np.Block.Node = crawl.NodeStatus{ID: pr.ID, Name: pr.Name, HTTP: pr.HTTP, RPC: pr.RPC, Gossip: pr.Gossip, Weight: pr.Weight, Zone: crawl.ZoneOf(pr.Zone)}
 			show(np, pr.ID)
 		}
 	}
 	for id, d := range gone { // those that gossip has forgotten
 		if m := d.Member; !known[id] {
 			np := status.Node{State: d.Departure.State, Boot: m.Boot}
-			np.Block.Node = crawl.NodeStatus{ID: id, Name: m.Name, HTTP: m.HTTP, RPC: m.RPC, Gossip: m.Gossip}
+			np.Block.Node = crawl.NodeStatus{ID: id, Name: m.Name, HTTP: m.HTTP, RPC: m.RPC, Gossip: m.Gossip, Weight: m.Share(), Zone: crawl.ZoneOf(m.Zone)}
 			show(np, id)
 		}
 	}

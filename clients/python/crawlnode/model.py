@@ -570,6 +570,11 @@ class NodeStatus(Record):
     version: Optional[str]
     #: Free space for its archive, which may be on a volume of its own, in bytes.
     warc_disk_free_bytes: Optional[int]
+    #: Its share of the partitions against the other nodes' weights, 1 to 16.
+    weight: int
+    #: What fails together with it; the copies of a partition are in different zones while
+    #: there are enough. null: none.
+    zone: Optional[str]
 
 
 class OutputStatus(Record):
