@@ -147,7 +147,7 @@ func (rs *Replicas) KeepMembers(members map[crawl.NodeID]crawl.Boot) {
 // change the partition.
 func (rs *Replicas) Open(ctx context.Context, a machine.OpenLink) {
 	r := rs.of(a.Node)
-	l := &link{r: r, a: a}
+	l := &link{r: r, a: a, opened: machine.Found{Generation: rs.opts.Store.Generation(a.P), Epoch: a.Epoch, Seq: rs.opts.Store.Kept(a.P).Seq, Held: true}}
 	rs.opts.Acks.LinkOpened(a.Node, a.P, a.Attempt)
 	if a.Based && rs.opts.Store.Attach(ctx, a.P, a.Epoch, a.BaseSeq, l.sink) != nil {
 		a.Based = false
