@@ -163,6 +163,8 @@ func (d *Driver) promote(ctx context.Context, a machine.Promote) (machine.Event,
 	var away []crawl.NodeID
 	if a.Reply == nil { // in the place of nodes that may return
 		away = slices.DeleteFunc(slices.Clone(a.Set.Members), d.gate.lists)
+	} else { // frozen until all of the set had everything
+		d.hints.InSync(a.P, machine.Set{Epoch: a.FromEpoch, Members: a.Set.Members})
 	}
 	if a.Lost {
 		d.hints.Drop(a.P)

@@ -459,6 +459,9 @@ func (n *simNode) putSet(from copies.Sender, p crawl.Partition, s Set, view craw
 			n.disk[p].set = s
 		}
 		stored = !n.disk[p].set.Newer(s)
+		if d := &n.disk[p]; stored && d.series != nil {
+			d.keep(d.series.InSync(s))
+		}
 		return nil
 	})
 	return stored, true

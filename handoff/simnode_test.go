@@ -449,7 +449,8 @@ func (n *simNode) promote(a machine.Promote) machine.Event {
 	w.epoch[a.P] = a.Epoch
 	d.state, d.copy, d.epoch, d.maxEpoch, d.frozen = Holding, false, a.Epoch, a.Epoch, false
 	if d.series != nil {
-		d.keep(d.series.Promote(a.FromEpoch, a.Seq, a.Epoch))
+		goesOn := a.Reply == nil || d.series.InSync(Set{Epoch: a.FromEpoch, Members: a.Set.Members})
+		d.keep(d.series.Promote(a.FromEpoch, a.Seq, a.Epoch) && goesOn)
 	}
 	if a.Reply == nil {
 		w.promoted++

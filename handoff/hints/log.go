@@ -267,6 +267,15 @@ func (l *Log) CaughtUp(id crawl.NodeID, p crawl.Partition) {
 	}
 }
 
+// InSync tells that another holder has recorded a set: nodes in it need nothing from here.
+func (l *Log) InSync(p crawl.Partition, set machine.Set) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if x := l.parts[p]; x != nil && !x.Series.InSync(set) {
+		l.dropLocked(p)
+	}
+}
+
 // Drop deletes the hints of a partition: its copy here is another one from now on, or none.
 func (l *Log) Drop(p crawl.Partition) {
 	l.mu.Lock()

@@ -115,6 +115,17 @@ func (s *Series) Trim(base crawl.Seq) {
 	}
 }
 
+// InSync ends the proofs of nodes that a set counts, of the tenure that the copy follows or of a
+// later one: their copies have everything. False: no node needs the series any more.
+func (s *Series) InSync(set Set) bool {
+	if set.Epoch >= s.Epoch {
+		for _, id := range set.Members {
+			delete(s.Behind, id)
+		}
+	}
+	return len(s.Behind) > 0
+}
+
 // Continuation is how a link to a copy goes on.
 type Continuation uint8
 
