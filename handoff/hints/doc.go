@@ -35,5 +35,5 @@
 //	queue            filled by        emptied by       bound                     when full
 //	hints in memory  links, streams   Run              64 MiB                    its series ends
 //	hints on disk    Run              caught up, age   16 GiB, 1/8 of the disk   oldest file deleted
-//	index in memory  Run              caught up, age   500,000 spans, 48 MB      oldest file deleted
+//	index in memory  Run              caught up, age   500,000 spans, 28 MB      oldest file deleted
 package hints

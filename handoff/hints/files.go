@@ -136,10 +136,11 @@ type place struct {
 type file struct {
 	f      *os.File
 	path   string
-	size   int64 // the writer's, and guarded by the Log's mutex for others
-	users  int   // series with mutations in it, and readers
-	dead   bool  // removed from the list: the last user closes it
-	places map[crawl.Partition]place
+	size   int64                     // the writer's, and guarded by the Log's mutex for others
+	users  int                       // series with mutations in it, and readers
+	dead   bool                      // removed from the list: the last user closes it
+	closed bool                      // nothing is added any more
+	places map[crawl.Partition]place // the writer's; nil once the file is closed
 }
 
 // recordAt reads the record at a place.
@@ -339,7 +340,7 @@ func (fs *files) found() error {
 
 // current is the file that is written to; nil when a new one is needed.
 func (fs *files) current() *file {
-	if n := len(fs.list); n > 0 && fs.list[n-1].size < fs.each {
+	if n := len(fs.list); n > 0 && !fs.list[n-1].closed && fs.list[n-1].size < fs.each {
 		return fs.list[n-1]
 	}
 	return nil
@@ -363,11 +364,8 @@ func (fs *files) create(head []state) (*file, error) {
 	return &file{f: f, path: path, size: int64(len(b)), places: map[crawl.Partition]place{}}, nil
 }
 
-// sync makes a file, and its name, survive a loss of power.
-func (fs *files) sync(f *file) error {
-	if err := f.f.Sync(); err != nil {
-		return err
-	}
+// sync makes what was created and deleted in the folder survive a loss of power.
+func (fs *files) sync() error {
 	d, err := os.Open(fs.dir)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package hints
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"time"
@@ -73,6 +74,7 @@ func (l *Log) load(found func(crawl.Partition) machine.Found, now time.Time) err
 		l.parts[p] = x
 	}
 	for _, f := range slices.Clone(l.files.list) {
+		f.places, f.closed = nil, true
 		if f.users == 0 {
 			l.files.remove(f)
 		}
@@ -80,17 +82,17 @@ func (l *Log) load(found func(crawl.Partition) machine.Found, now time.Time) err
 	unused := l.files.unused
 	l.files.unused = nil
 	deleteAll(unused)
+	// What was cut off or dropped must stay so, whatever is lost with the power: the store writes
+	// other mutations under these numbers.
 	if len(l.parts) == 0 {
-		return nil
+		return l.files.sync()
 	}
-	// What was cut off must stay so, whatever is lost with the power: the store writes other
-	// mutations under these numbers.
 	f, err := l.files.create(l.headLocked())
 	if err != nil {
 		return err
 	}
 	l.files.adopt(f)
-	return l.files.sync(f)
+	return errors.Join(f.f.Sync(), l.files.sync())
 }
 
 // states are the series as the newest file leaves them.

@@ -188,6 +188,36 @@ func TestCrashAtEachWrite(t *testing.T) {
 	}
 }
 
+// TestNewestIsDeleted: what is older than this process is not written to, even when it is the newest
+// file again.
+func TestNewestIsDeleted(t *testing.T) {
+	x, _ := after(t, killed(t), 60)
+	x.files.each = 1000
+	x.begin(9, 0)
+	for seq := crawl.Seq(1); seq <= 20; seq++ {
+		x.Add(9, mutationOf(seq, 60))
+		x.saveAll()
+	}
+	x.Drop(9)
+	x.saveAll()
+	for seq := crawl.Seq(61); seq <= 90; seq++ {
+		if !x.Add(part, mutationOf(seq, 40)) {
+			t.Fatal("nothing can be added")
+		}
+		x.saveAll()
+	}
+	if err := x.readAll(part, 10, 90, 40); err != nil {
+		t.Error(err)
+	}
+	y, on := after(t, copyOf(t, x.opts.Dir), 90)
+	if len(on) != 1 {
+		t.Fatal("nothing goes on")
+	}
+	if err := y.readAll(part, 10, 90, 40); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestWithoutIndex: a file whose index was not written is read as a whole.
 func TestWithoutIndex(t *testing.T) {
 	dir := killed(t)

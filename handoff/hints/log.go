@@ -22,7 +22,7 @@ const (
 	share = 8
 	// maxFileBytes is the size at which a file is closed and the next one begun.
 	maxFileBytes = 64 << 20
-	// maxSpans bounds the index in memory: an entry for each partition in each file, of 48 bytes.
+	// maxSpans bounds the index in memory: an entry for each partition in each file, of 56 bytes.
 	maxSpans = 500_000
 	// maxBuffered bounds the bytes that wait to be written.
 	maxBuffered = 64 << 20
@@ -516,9 +516,10 @@ func (l *Log) open() (*file, error) {
 	}
 	fits := l.files.each <= most
 	var last *file
-	if n := len(l.files.list); n > 0 {
+	if n := len(l.files.list); n > 0 && !l.files.list[n-1].closed {
 		last = l.files.list[n-1]
 		last.users++
+		last.closed = true
 	}
 	head := l.headLocked()
 	l.mu.Unlock()
@@ -542,6 +543,7 @@ func (l *Log) open() (*file, error) {
 // closeFile appends the index. A file without it is read as a whole at the next start.
 func (l *Log) closeFile(f *file) {
 	foot := f.appendFoot(nil)
+	f.places = nil
 	_, err := f.f.WriteAt(foot, f.size)
 	l.mu.Lock()
 	defer l.mu.Unlock()
