@@ -94,7 +94,8 @@ func (n *simNode) judgeCopy(f *simFlow, k Kept) {
 		n.failFlow(f)
 	case same && int(k.Seq) > len(d.content) && d.state == Holding:
 		n.w.fail("%s is ahead of %s", f.to.id, n.id)
-	case same && int(k.Seq) == len(d.content) && d.state == Holding && d.epoch == f.a.Epoch:
+	case same && int(k.Seq) == len(d.content) && d.state == Holding && d.epoch == f.a.Epoch &&
+		(d.series == nil || !d.series.Doubts(f.to.id, machine.Found{Epoch: k.Epoch, Seq: k.Seq})):
 		f.pending = nil // attached here
 		n.goLive(f, int(k.Seq))
 	case on == machine.ByTail:

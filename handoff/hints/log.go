@@ -241,6 +241,15 @@ func (l *Log) Continues(id crawl.NodeID, p crawl.Partition, tenure crawl.Epoch, 
 	return machine.Anew
 }
 
+// Doubts reports whether a node's copy may have other mutations than the one here, although it has
+// as many.
+func (l *Log) Doubts(id crawl.NodeID, p crawl.Partition, c machine.Found) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x := l.parts[p]
+	return x != nil && x.Series.Doubts(id, c)
+}
+
 // Resumes tells that a node is being sent what it misses: from now on its copy is of the tenure,
 // and has at the most what is sent.
 func (l *Log) Resumes(id crawl.NodeID, p crawl.Partition, epoch crawl.Epoch, sent crawl.Seq) {

@@ -156,6 +156,13 @@ func (s *Series) Continues(id crawl.NodeID, tenure crawl.Epoch, c Found) Continu
 	return ByTenure
 }
 
+// Doubts reports whether a node's copy of the running tenure may have other mutations than the one
+// here, although it has as many: it has more than was sent to it, or than this disk did not lose.
+func (s *Series) Doubts(id crawl.NodeID, c Found) bool {
+	p, known := s.Behind[id]
+	return known && p.Epoch == c.Epoch && c.Seq > p.To
+}
+
 // Clone is a copy that shares nothing.
 func (s *Series) Clone() Series {
 	c := *s

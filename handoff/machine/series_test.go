@@ -20,6 +20,7 @@ import (
 //	follow 3.11 · adopt 3.14 5 · promote 5.20 7 · trim 12
 //	resume 1 7.18 held|copy     a new process finds this on the disk
 //	copy b 7 3.12         how b's copy goes on under tenure 7
+//	equal b 3.13          what a copy is worth that has as many mutations as this one
 func TestSeriesScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/series/*.txt")
 	if err != nil || len(files) == 0 {
@@ -92,6 +93,11 @@ func (x *seriesScript) run(w []string) string {
 		at.Generation, at.Held = uint32(x.number(w[1])), w[3] == "held"
 		x.s = x.s.Clone()
 		return over(x.s.Resume(at)) + " " + fmt.Sprint(x.s.Behind)
+	case "equal":
+		if x.s.Doubts(crawl.NodeID(w[1]), x.found(w[2])) {
+			return "doubtful"
+		}
+		return "the same"
 	case "copy":
 		return [...]string{"a snapshot", "the tail", "the tenure, then the tail"}[x.s.Continues(crawl.NodeID(w[1]), crawl.Epoch(x.number(w[2])), x.found(w[3]))]
 	}

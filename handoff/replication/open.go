@@ -131,12 +131,12 @@ func (r *replica) resume(ctx context.Context, l *link, a machine.Answer) (late b
 		return false
 	}
 	r.rs.bases.meet(l.a.P, r.id)
-	on := machine.Anew
+	there, on := machine.Found{Epoch: a.Epoch, Seq: a.Seq}, machine.Anew
 	if a.Copy && !a.Suspect && k.State == machine.Holding {
-		on = r.rs.opts.Hints.Continues(r.id, l.a.P, l.a.Epoch, machine.Found{Epoch: a.Epoch, Seq: a.Seq})
+		on = r.rs.opts.Hints.Continues(r.id, l.a.P, l.a.Epoch, there)
 	}
 	switch {
-	case same && a.Seq == k.Seq && r.rs.opts.Store.Attach(ctx, l.a.P, l.a.Epoch, a.Seq, l.sink) == nil:
+	case same && a.Seq == k.Seq && !r.rs.opts.Hints.Doubts(r.id, l.a.P, there) && r.rs.opts.Store.Attach(ctx, l.a.P, l.a.Epoch, a.Seq, l.sink) == nil:
 		r.goLive(ctx, l, a.Seq)
 	case on == machine.ByTail:
 		r.queueCatchUp(l, a.Seq)
