@@ -66,7 +66,8 @@
 // the partition is passed on and comes back. A partition that is promoted in the place of a node
 // that is away has hints from there on, for a copy that is exactly what was promoted. A node that
 // returns adopts the running tenure where its copy is, and the hints are sent, if its copy is
-// proved to be a beginning of the one here (ownership rule 16). Otherwise it is copied anew.
+// proved to be a beginning of the one here (ownership rule 16). Otherwise it is copied anew. A node
+// that drains is treated so, too: its copies leave the sets and stay on its disk.
 //
 // # Promotion
 //

@@ -307,6 +307,44 @@ func TestThroughTenures(t *testing.T) {
 	})
 }
 
+// TestDrainedComesBack: a node hands everything over, ends, and returns with what it has on its disk:
+// nothing is copied to it again.
+func TestDrainedComesBack(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		v := w.install(1, three...)
+		stop := w.load()
+		w.awaitRestAfter(v, time.Second)
+		b := w.nodes["b"]
+		v = memView(t, 2, "a", "c")
+		v.ViewInstalled.Members, v.Boots["b"] = three, 1 // it drains: a member, and nothing is its own
+		for _, id := range three {
+			w.nodes[id].driver.Installed(v)
+		}
+		w.awaitRestAfter(v, 10*time.Second)
+		if err := b.stop(); err != nil {
+			t.Fatal(err)
+		}
+		v = w.install(3, "a", "c")
+		w.awaitRestAfter(v, 10*time.Second)
+		before := w.nodes["a"].driver.Copied() + w.nodes["c"].driver.Copied()
+		b.start()
+		v = memView(t, 4, three...)
+		v.Sinces = map[crawl.NodeID]crawl.Epoch{"a": 1, "b": 4, "c": 1}
+		for _, id := range three {
+			own := v
+			own.Since = v.Sinces[id]
+			w.nodes[id].driver.Installed(own)
+		}
+		w.awaitRestAfter(v, 10*time.Second)
+		stop()
+		w.awaitRest(v)
+		n := w.nodes["a"].driver.Copied() + w.nodes["c"].driver.Copied() - before
+		if caughtUp := w.count((*Driver).CaughtUp); n > 0 || caughtUp == 0 {
+			t.Errorf("%d whole copies were made, %d replicas caught up", n, caughtUp)
+		}
+	})
+}
+
 // sameAs compares the copies of two nodes.
 func (w *memNet) sameAs(p crawl.Partition, nodes ...*memNode) {
 	w.t.Helper()

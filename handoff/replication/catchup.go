@@ -205,16 +205,35 @@ func (r *replica) keepHints() {
 	}
 	note(r.queue)
 	for _, l := range r.links {
-		if l.over || !l.live {
-			continue
-		}
-		ms := missing[l]
-		base := l.last
-		if len(ms) > 0 {
-			base = ms[0].Seq - 1
-		}
-		at := l.opened
-		at.Seq = base
-		l.feeds = r.rs.opts.Hints.Begin(hints.Behind{Node: r.id, P: l.a.P, At: at, Own: l.opened.Seq, Sent: l.last}, slices.Clip(ms))
+		l.keepHints(missing[l])
 	}
+}
+
+// keepHints begins hints for a link that is about to end; ms are not acknowledged. r.mu is held.
+func (l *link) keepHints(ms []crawl.Mutation) {
+	if l.over || !l.live {
+		return
+	}
+	at := l.opened
+	at.Seq = l.last
+	if len(ms) > 0 {
+		at.Seq = ms[0].Seq - 1
+	}
+	l.feeds = l.r.rs.opts.Hints.Begin(hints.Behind{Node: l.r.id, P: l.a.P, At: at, Own: l.opened.Seq, Sent: l.last}, slices.Clip(ms))
+}
+
+// unacknowledged are the mutations of one link that wait or are on their way. r.mu is held.
+func (r *replica) unacknowledged(l *link) (ms []crawl.Mutation) {
+	note := func(items []item) {
+		for i := range items {
+			if items[i].link == l {
+				ms = append(ms, items[i].m)
+			}
+		}
+	}
+	for i := range r.inFlight {
+		note(r.inFlight[i].items)
+	}
+	note(r.queue)
+	return ms
 }

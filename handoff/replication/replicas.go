@@ -163,7 +163,7 @@ func (rs *Replicas) Open(ctx context.Context, a machine.OpenLink) {
 	crawl.Signal(r.work)
 }
 
-// Close ends a link.
+// Close ends a link. Hints are kept for a node that leaves: it may be back soon.
 func (rs *Replicas) Close(a machine.CloseLink) {
 	rs.mu.Lock()
 	r := rs.nodes[a.Node]
@@ -174,6 +174,9 @@ func (rs *Replicas) Close(a machine.CloseLink) {
 	}
 	r.mu.Lock()
 	if l := r.links[a.P]; l != nil && l.a.Attempt == a.Attempt {
+		if a.Leaves {
+			l.keepHints(r.unacknowledged(l))
+		}
 		l.over = true
 		l.pending = nil
 		delete(r.links, a.P)
