@@ -33,6 +33,7 @@ func (n *simNode) open(a machine.OpenLink) {
 		})
 		return
 	}
+	f.a.Based = false
 	n.w.call(n, f.to, func() (any, bool) {
 		if f.to.machine == nil {
 			return nil, false
@@ -151,6 +152,7 @@ func (n *simNode) copyTo(f *simFlow) {
 	if f.over {
 		return
 	}
+	f.a.Based = false
 	n.later(machine.LinkCopying{P: f.a.P, Node: f.to.id, Attempt: f.a.Attempt})
 	n.snapshot(f.a.P, f.to, f)
 }
@@ -226,11 +228,14 @@ func (n *simNode) failFlow(f *simFlow) {
 // keepHints begins hints for a link that is given up, or goes on with those for another one.
 func (n *simNode) keepHints(f *simFlow) {
 	d := &n.disk[f.a.P]
-	if !f.live || d.state != Holding || d.epoch != f.a.Epoch || n.w.chance(20) {
+	if !f.live && !f.a.Based || d.state != Holding || d.epoch != f.a.Epoch || n.w.chance(20) {
 		return
 	}
+	if !f.live {
+		f.acked = int(f.a.BaseSeq)
+	}
 	sent := f.acked
-	if k := len(f.pending); k > 0 {
+	if k := len(f.pending); k > 0 && f.live {
 		sent = f.pending[k-1].seq
 	}
 	if s := d.series; s == nil || s.Epoch != d.epoch {

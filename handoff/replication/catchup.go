@@ -190,7 +190,7 @@ func (rs *Replicas) KeepHints(ctx context.Context, a *machine.Promote, away []cr
 }
 
 // keepHints begins hints for the links that are about to be given up, of those whose
-// replica follows or did so before. r.mu is held.
+// replica follows, did so before, or was about to. r.mu is held.
 func (r *replica) keepHints() {
 	missing := map[*link][]crawl.Mutation{}
 	note := func(items []item) {
@@ -211,15 +211,20 @@ func (r *replica) keepHints() {
 
 // keepHints begins hints for a link that is about to end; ms are not acknowledged. r.mu is held.
 func (l *link) keepHints(ms []crawl.Mutation) {
-	if l.over || !l.live {
+	at, sent := l.opened, l.last
+	switch {
+	case l.over:
+		return
+	case l.live && len(ms) > 0:
+		at.Seq = ms[0].Seq - 1
+	case l.live:
+		at.Seq = sent
+	case l.a.Based: // nothing was sent; the copy may have adopted the tenure where that begins
+		at.Seq, sent, ms = l.a.BaseSeq, l.a.BaseSeq, l.pending
+	default:
 		return
 	}
-	at := l.opened
-	at.Seq = l.last
-	if len(ms) > 0 {
-		at.Seq = ms[0].Seq - 1
-	}
-	l.feeds = l.r.rs.opts.Hints.Begin(hints.Behind{Node: l.r.id, P: l.a.P, At: at, Own: l.opened.Seq, Sent: l.last}, slices.Clip(ms))
+	l.feeds = l.r.rs.opts.Hints.Begin(hints.Behind{Node: l.r.id, P: l.a.P, At: at, Own: l.opened.Seq, Sent: sent}, slices.Clip(ms))
 }
 
 // unacknowledged are the mutations of one link that wait or are on their way. r.mu is held.

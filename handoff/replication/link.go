@@ -150,6 +150,7 @@ func (r *replica) replace(l *link) *link {
 	}
 	l.over = true
 	next := &link{r: r, a: l.a, opened: l.opened}
+	next.a.Based = false
 	r.links[l.a.P] = next
 	return next
 }

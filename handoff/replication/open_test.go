@@ -94,3 +94,28 @@ func TestOpenAfterALoss(t *testing.T) {
 		})
 	}
 }
+
+// TestLeavesBeforeItAnswers: a link to a node that drains is closed before the node has said whether
+// its copy goes on. The hints cover a copy that does, at just that mutation.
+func TestLeavesBeforeItAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rs, _ := underTest(t)
+		log := hints.New(hints.Options{Dir: filepath.Join(t.TempDir(), "hints"), Keep: time.Hour, Logger: slog.New(slog.DiscardHandler)})
+		rs = idle(rs)
+		rs.opts.Hints = log
+		link := machine.OpenLink{P: 1, Node: "b", Epoch: 1, Attempt: 3, Based: true, BaseEpoch: 0, BaseSeq: 7}
+		rs.Open(t.Context(), link)
+		rs.of("b").links[1].sink(1, mutationOf(8, 9))
+		l := rs.of("b").links[1]
+		rs.Close(machine.CloseLink{P: 1, Node: "b", Attempt: 3, Leaves: true})
+		l.sink(1, mutationOf(9, 9))
+		for c, want := range map[machine.Found]machine.Continuation{{Epoch: 1, Seq: 7}: machine.ByTail, {Epoch: 1, Seq: 8}: machine.Anew, {Epoch: 0, Seq: 7}: machine.Anew} {
+			if got := log.Continues("b", 1, 1, c); got != want {
+				t.Errorf("a copy at %+v goes on by %v, want %v", c, got, want)
+			}
+		}
+		if ms, err := log.Read(&hints.Cursor{}, 1, 7, 9, 1<<20); err != nil || len(ms) != 2 {
+			t.Errorf("%d mutations, %v", len(ms), err)
+		}
+	})
+}

@@ -150,11 +150,11 @@ func (rs *Replicas) Open(ctx context.Context, a machine.OpenLink) {
 	l := &link{r: r, a: a, opened: machine.Found{Generation: rs.opts.Store.Generation(a.P), Epoch: a.Epoch, Seq: rs.opts.Store.Kept(a.P).Seq, Held: true}}
 	rs.opts.Acks.LinkOpened(a.Node, a.P, a.Attempt)
 	if a.Based && rs.opts.Store.Attach(ctx, a.P, a.Epoch, a.BaseSeq, l.sink) != nil {
-		a.Based = false
+		l.a.Based = false
 	}
 	r.mu.Lock()
 	r.links[a.P] = l
-	if a.Based {
+	if l.a.Based {
 		r.based = append(r.based, l)
 	} else {
 		r.wanted = append(r.wanted, l)
