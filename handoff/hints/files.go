@@ -105,7 +105,8 @@ func parseRecord(b []byte) (record, error) {
 		return record{}, errRecord
 	}
 	n, err := bodyLength(b)
-	if err != nil || n != len(b)-recordHead || binary.LittleEndian.Uint32(b) != crc32.Checksum(b[4:], castagnoli) {
+	sum := binary.LittleEndian.Uint32(b)
+	if err != nil || n != len(b)-recordHead || sum != crc32.Checksum(b[4:], castagnoli) {
 		return record{}, errRecord
 	}
 	return record{kind: b[8], previous: binary.LittleEndian.Uint32(b[9:]), body: b[recordHead:]}, nil
@@ -233,7 +234,8 @@ func (f *file) foot() bool {
 	read := wire.NewReader(r.body)
 	for read.More() {
 		p := read.Partition()
-		at := place{ID: read.Uint(), First: crawl.Seq(read.Uint()), Last: crawl.Seq(read.Uint()), At: uint32(read.Uint())}
+		at := place{ID: read.Uint()}
+		at.First, at.Last, at.At = crawl.Seq(read.Uint()), crawl.Seq(read.Uint()), uint32(read.Uint())
 		if at.First > at.Last || int64(at.At) >= f.size {
 			return false
 		}
@@ -259,21 +261,24 @@ func (f *file) note(p crawl.Partition, id uint64, seq crawl.Seq, previous, at ui
 	f.places[p] = x
 }
 
-// scan reads a file from its begin, up to the first record that is not whole: what follows was
+// head reads the states with which a file begins, and where they end.
+func (f *file) head() (all []state, end int64, err error) {
+	r, end, err := f.recordAt(0)
+	if err == nil && (r.kind != kindHead || json.Unmarshal(r.body, &all) != nil) {
+		err = errRecord
+	}
+	return all, end, err
+}
+
+// scan reads a file from a record on, up to the first one that is not whole: what follows was
 // being written at a crash. It hands on states, and notes mutations.
-func (f *file) scan(head func([]state), one func(state), mutation func(crawl.CopyMutation)) {
-	for at := int64(0); at < f.size; {
+func (f *file) scan(at int64, one func(state), mutation func(crawl.CopyMutation)) {
+	for at < f.size {
 		r, next, err := f.recordAt(at)
 		if err != nil {
 			return
 		}
 		switch r.kind {
-		case kindHead:
-			var all []state
-			if json.Unmarshal(r.body, &all) != nil {
-				return
-			}
-			head(all)
 		case kindState:
 			var s state
 			if json.Unmarshal(r.body, &s) != nil {

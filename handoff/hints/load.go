@@ -34,7 +34,8 @@ func (l *Log) Load(found func(crawl.Partition) machine.Found) []Resumed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.load(found, time.Now()); err != nil {
-		l.opts.Logger.Warn("hints of the last run cannot be used: replicas that fell behind are copied as a whole", "dir", l.opts.Dir, "err", err)
+		l.opts.Logger.Warn("hints of the last run cannot be used: replicas that fell behind are copied as a whole",
+			"dir", l.opts.Dir, "err", err)
 		l.dropAll()
 		deleteAll(l.files.unused)
 		l.files.unused = nil
@@ -105,17 +106,20 @@ func (fs *files) states() map[crawl.Partition]state {
 			now[s.Partition] = s
 		}
 	}
-	head := func(all []state) {
+	for i, f := range fs.list {
+		// Without its head nothing is known: it may have said that proofs end earlier.
 		clear(now)
+		all, begin, err := f.head()
+		if err != nil {
+			continue
+		}
 		for _, s := range all {
 			one(s)
 		}
-	}
-	for i, f := range fs.list {
 		if i < len(fs.list)-1 && f.foot() {
 			continue // the head of the next file has the states
 		}
-		f.scan(head, one, func(m crawl.CopyMutation) {
+		f.scan(begin, one, func(m crawl.CopyMutation) {
 			if s, ok := now[m.Partition]; ok {
 				if _, ok := s.Series.Follow(m.Epoch, m.Seq); !ok {
 					delete(now, m.Partition)

@@ -218,6 +218,33 @@ func TestNewestIsDeleted(t *testing.T) {
 	}
 }
 
+// TestHeadIsLost: the file whose head says that proofs end earlier is damaged there, and nothing of
+// the files before it counts.
+func TestHeadIsLost(t *testing.T) {
+	x, _ := after(t, killed(t), 30)
+	for seq := crawl.Seq(31); seq <= 40; seq++ {
+		x.Add(part, mutationOf(seq, 50))
+	}
+	x.saveAll()
+	dir := copyOf(t, x.opts.Dir)
+	files, _ := os.ReadDir(dir)
+	path := filepath.Join(dir, files[len(files)-1].Name())
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, on := after(t, copyOf(t, dir), 40); len(on) != 1 {
+		t.Fatal("nothing goes on before the damage")
+	}
+	b[20] ^= 1
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, on := after(t, dir, 40); len(on) != 0 {
+		t.Errorf("%v go on", on)
+	}
+}
+
 // TestWithoutIndex: a file whose index was not written is read as a whole.
 func TestWithoutIndex(t *testing.T) {
 	dir := killed(t)

@@ -147,7 +147,8 @@ func (x *series) behind(id crawl.NodeID, proof machine.Proof) {
 // noteLocked has the state of a series written behind what was added so far.
 func (l *Log) noteLocked(x *series) {
 	s := x.Clone()
-	l.queueLocked(&entry{x: x, state: appendJSON(nil, kindState, state{Partition: x.p, ID: x.id, Series: &s, Since: x.since})})
+	record := appendJSON(nil, kindState, state{Partition: x.p, ID: x.id, Series: &s, Since: x.since})
+	l.queueLocked(&entry{x: x, state: record})
 }
 
 func (l *Log) queueLocked(e *entry) {
@@ -182,7 +183,8 @@ func (l *Log) Promote(away []crawl.NodeID, b Promoted) (feed bool) {
 		return false
 	}
 	if x == nil {
-		x = l.beginLocked(b.P, machine.BeginSeries(machine.Found{Generation: b.Generation, Epoch: b.Epoch, Seq: b.Seq}, b.Seq))
+		at := machine.Found{Generation: b.Generation, Epoch: b.Epoch, Seq: b.Seq}
+		x = l.beginLocked(b.P, machine.BeginSeries(at, b.Seq))
 	}
 	for _, id := range away {
 		if _, known := x.Behind[id]; !known {
@@ -441,7 +443,8 @@ func (l *Log) save() bool {
 		return false
 	}
 	if err := l.write(batch); err != nil {
-		l.opts.Logger.Warn("hints could not be written: replicas that fell behind are copied as a whole", "err", err)
+		l.opts.Logger.Warn("hints could not be written: replicas that fell behind are copied as a whole",
+			"err", err)
 		l.mu.Lock()
 		l.dropAll()
 		l.mu.Unlock()
