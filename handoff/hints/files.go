@@ -75,12 +75,12 @@ func appendMutation(b []byte, previous uint32, id uint64, p crawl.Partition, m *
 	})
 }
 
-func appendJSON(b []byte, kind byte, v any) []byte {
+func recordJSON(kind byte, v any) []byte {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	return appendRecord(b, kind, 0, func(b []byte) []byte { return append(b, raw...) })
+	return appendRecord(nil, kind, 0, func(b []byte) []byte { return append(b, raw...) })
 }
 
 // record is one record, as it was read.
@@ -360,7 +360,7 @@ func (fs *files) create(head []state) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := appendJSON(nil, kindHead, head)
+	b := recordJSON(kindHead, head)
 	if _, err := f.Write(b); err != nil {
 		_ = f.Close()
 		_ = os.Remove(path)

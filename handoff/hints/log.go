@@ -147,7 +147,7 @@ func (x *series) behind(id crawl.NodeID, proof machine.Proof) {
 // noteLocked has the state of a series written behind what was added so far.
 func (l *Log) noteLocked(x *series) {
 	s := x.Clone()
-	record := appendJSON(nil, kindState, state{Partition: x.p, ID: x.id, Series: &s, Since: x.since})
+	record := recordJSON(kindState, state{Partition: x.p, ID: x.id, Series: &s, Since: x.since})
 	l.queueLocked(&entry{x: x, state: record})
 }
 
@@ -311,7 +311,7 @@ func (l *Log) dropLocked(p crawl.Partition) {
 		l.files.removeAll()
 		return
 	}
-	l.queueLocked(&entry{state: appendJSON(nil, kindState, state{Partition: p})})
+	l.queueLocked(&entry{state: recordJSON(kindState, state{Partition: p})})
 }
 
 // forget gives up the first spans of a series, and the files that no other one needs.

@@ -249,7 +249,7 @@ func FuzzRecord(f *testing.F) {
 	m := mutationOf(5, 30)
 	f.Add(appendMutation(nil, 0, 9, 3, &m))
 	f.Add(appendMutation([]byte{}, 4, 0, 0, &crawl.Mutation{}))
-	f.Add(appendJSON(nil, kindState, state{Partition: 3}))
+	f.Add(recordJSON(kindState, state{Partition: 3}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := parseRecord(b)
 		if err != nil {
