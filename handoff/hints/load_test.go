@@ -221,8 +221,8 @@ func TestNewestIsDeleted(t *testing.T) {
 // TestHeadIsLost: the file whose head says that proofs end earlier is damaged there, and nothing of
 // the files before it counts.
 func TestHeadIsLost(t *testing.T) {
-	x, _ := after(t, killed(t), 30)
-	for seq := crawl.Seq(31); seq <= 40; seq++ {
+	x, _ := after(t, killed(t), 55)
+	for seq := crawl.Seq(56); seq <= 58; seq++ {
 		x.Add(part, mutationOf(seq, 50))
 	}
 	x.saveAll()
@@ -233,14 +233,14 @@ func TestHeadIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, on := after(t, copyOf(t, dir), 40); len(on) != 1 {
+	if _, on := after(t, copyOf(t, dir), 58); len(on) != 1 {
 		t.Fatal("nothing goes on before the damage")
 	}
 	b[20] ^= 1
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, on := after(t, dir, 40); len(on) != 0 {
+	if _, on := after(t, dir, 58); len(on) != 0 {
 		t.Errorf("%v go on", on)
 	}
 }
