@@ -107,6 +107,10 @@ type Cluster struct {
 	Quorum string `group:"cluster" placeholder:"on|off" default:"on" help:"off: take over partitions even in a minority; two nodes may then crawl the same host during a split." live:"start"`
 	// ProofOfDeath is on or off. off is for networks in which a refused connection proves nothing.
 	ProofOfDeath string `name:"proof-of-death" group:"cluster" placeholder:"on|off" default:"on" help:"off: use where firewalls reject connections, or NAT or proxies are between the nodes." live:"start"`
+
+	// CatchUp is how long the changes that a silent member misses are kept on the disk, so that it
+	// needs no copies of whole partitions when it returns. 0: they are not kept.
+	CatchUp time.Duration `name:"catch-up" group:"cluster" placeholder:"DURATION" default:"1h" help:"How long what a silent member misses is kept on disk, an eighth of the free space at most; 0: it is copied as a whole." min:"0s" max:"24h" live:"start"`
 }
 
 // Scope defines which URLs are crawled.

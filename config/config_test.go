@@ -45,7 +45,7 @@ func TestEveryFieldHasParserAndHelp(t *testing.T) {
 func TestContractFlags(t *testing.T) {
 	t.Parallel()
 	want := strings.Fields(`name data-dir http gossip rpc advertise join cluster cluster-key-file insecure allow-remote-unsafe partitions
-		replication quorum proof-of-death seed seeds scope include exclude exclude-file assets focus focus-min normalize priority index recrawl recrawl-interval recrawl-min recrawl-max recrawl-share recrawl-worth recrawl-changed max-depth max-pages
+		replication quorum proof-of-death catch-up seed seeds scope include exclude exclude-file assets focus focus-min normalize priority index recrawl recrawl-interval recrawl-min recrawl-max recrawl-share recrawl-worth recrawl-changed max-depth max-pages
 		max-pages-per-host max-suspicious-per-host max-duration max-body delay ip-delay fetchers user-agent robots-agent bot-key bot-agent wall-marks secrets contact robots dns allow-net store
 		warc-size warc-compression dedupe-against derive log-skipped upload upload-endpoint keep-local sync tls-verify exit-when-done retries retry-statuses timeout header-timeout cookies blocked purpose preferences sites proxy drain-timeout deny-net allow-ports debug-addr memory log-level log-format otlp-endpoint trace-sample trace-match sink webhook fetch lease frontier-addr
 		render render-match renderers render-timeout render-memory render-screenshot browser documents extract-with weight zone`)
@@ -69,7 +69,7 @@ func TestContractDefaults(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
 		"http": "127.0.0.1:27295", "gossip": "127.0.0.1:27296", "rpc": "127.0.0.1:27297", "cluster": "default", "partitions": "1024", "replication": "2",
-		"quorum": "on", "proof-of-death": "on", "scope": "host", "assets": "off", "max-body": "10MiB", "delay": "1s", "fetchers": "256", "robots": "obey",
+		"quorum": "on", "proof-of-death": "on", "catch-up": "1h", "scope": "host", "assets": "off", "max-body": "10MiB", "delay": "1s", "fetchers": "256", "robots": "obey",
 		"store": "warc", "warc-size": "1GiB", "tls-verify": "strict", "drain-timeout": "25s", "memory": "1GiB", "log-level": "info", "log-format": "auto",
 		"recrawl": "off", "recrawl-interval": "7d", "recrawl-min": "1h", "recrawl-max": "90d", "recrawl-share": "0.5", "recrawl-worth": "0.1", "recrawl-changed": "text",
 		"documents": "on", "priority": "importance=0.3,authority=0.25,change=0.2,depth=0.15,freshness=0.1",

@@ -151,6 +151,7 @@ func (d *Driver) onRecord(ctx context.Context, body json.RawMessage) (any, error
 	for p, s := range sets {
 		if !d.opts.Store.Set(p).Newer(s) {
 			r.Stored = append(r.Stored, p)
+			d.hints.InSync(p, s)
 		}
 	}
 	return r, nil

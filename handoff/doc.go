@@ -61,10 +61,13 @@
 // # A replica that falls silent
 //
 // After three seconds without an acknowledgement the links to a replica are given up, and the sets
-// go on without it. Hints of what it misses are kept on disk until it is up to date, for five
-// minutes or 256 MiB at the most. A partition that is promoted in the place of a node that is away
-// has hints from its beginning: when that node returns with exactly what was promoted, its copy
-// adopts the new tenure and the hints are sent. Otherwise the partition is copied anew.
+// go on without it. Hints of what it misses are kept on disk until it is up to date, for the time
+// of --catch-up. They are the history of the copy here: they outlive the process, and go on while
+// the partition is passed on and comes back. A partition that is promoted in the place of a node
+// that is away has hints from there on, for a copy that is exactly what was promoted. A node that
+// returns adopts the running tenure where its copy is, and the hints are sent, if its copy is
+// proved to be a beginning of the one here (ownership rule 16). Otherwise it is copied anew. A node
+// that drains is treated so, too: its copies leave the sets and stay on its disk.
 //
 // # Promotion
 //

@@ -40,12 +40,10 @@ type Options struct {
 	// that went to another node: from its freeze to the receiver's answer. It must
 	// not block.
 	HandedOver func(pause time.Duration)
-	// HintsDir is the folder for what replicas miss while they do not answer; "": it is
-	// not kept, and they are copied as a whole. HintsRoom, when set, reports whether the
-	// disk has space for some of it.
-	HintsDir  string
-	HintsRoom func() bool
-	Logger    *slog.Logger
+	// Hints is what is kept of what replicas miss while they do not answer. The zero value keeps
+	// nothing, and they are copied as a whole. Its Logger is set to that of the driver.
+	Hints  hints.Options
+	Logger *slog.Logger
 }
 
 // Driver carries the machine's decisions out. Run must be running for any
@@ -79,7 +77,8 @@ type Driver struct {
 	arrivals  map[crawl.Partition]crawl.Epoch
 }
 
-// NewDriver returns a driver that Run starts. loaded is what the disk held.
+// NewDriver returns a driver that Run starts. loaded is what the disk held. The hints of the last
+// process are taken up here, before the store changes.
 func NewDriver(o Options, loaded []machine.Loaded) *Driver {
 	if o.BytesPerSecond == 0 {
 		o.BytesPerSecond = 64 << 20
@@ -87,17 +86,19 @@ func NewDriver(o Options, loaded []machine.Loaded) *Driver {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.Hints.Logger = o.Logger
 	d := &Driver{opts: o, machine: machine.New(o.Self, o.Partitions, o.Factor, o.Limits),
 		inbox: make(chan machine.Event, 256), done: make(chan struct{}), started: time.Now(),
 		moves: map[crawl.Partition]*move{}, froze: map[crawl.Partition]time.Duration{}, single: map[crawl.Partition]time.Duration{}, absent: map[crawl.Partition]absence{},
-		acks: acks.New(o.Partitions), hints: hints.New(o.HintsDir, o.HintsRoom, o.Logger),
+		acks: acks.New(o.Partitions), hints: hints.New(o.Hints),
 		came: make(chan struct{}, 1), arrivals: map[crawl.Partition]crawl.Epoch{}}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	d.replicas = replication.New(d.ctx, replication.Options{Boot: o.Boot, Store: o.Store, Transport: o.Transport, Call: d.call, Post: d.post,
 		Acks: d.acks, Hints: d.hints, BytesPerSecond: o.BytesPerSecond, Logger: o.Logger}, loaded)
 	d.copies = copies.New(copies.Options{Partitions: o.Partitions, Store: o.Store, Gate: &d.gate, Call: d.call,
-		Arrived: d.arrived, Changed: o.Changed, Logger: o.Logger})
+		Arrived: d.arrived, Changed: o.Changed, History: d.hints, Logger: o.Logger})
 	d.sets = newRecorder(d)
+	d.replicas.ResumeHints(d.ctx)
 	for _, l := range loaded {
 		d.machine.Step(l)
 	}
@@ -115,6 +116,9 @@ func (d *Driver) CaughtUp() int64 { return d.replicas.CaughtUp() }
 
 // Copied is explained at CaughtUp.
 func (d *Driver) Copied() int64 { return d.replicas.Copied() }
+
+// HintBytes is what is kept on the disk of what replicas miss.
+func (d *Driver) HintBytes() int64 { return d.hints.Bytes() }
 
 // BytesMoved counts the bytes of snapshots sent and received so far.
 func (d *Driver) BytesMoved() int64 { return d.replicas.BytesSent() + d.copies.BytesReceived() }

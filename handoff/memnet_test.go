@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/hints"
 )
 
 // These tests wire drivers to each other over calls and streams that break,
@@ -56,7 +57,7 @@ type memNode struct {
 	id      crawl.NodeID
 	store   *memStore
 	driver  *Driver
-	hints   string          // the folder of this life
+	hints   string          // the folder
 	ctx     context.Context // of this life; over while it is down
 	cancel  context.CancelFunc
 	ended   chan error
@@ -114,8 +115,10 @@ func newMemNet(t *testing.T, ids ...crawl.NodeID) *memNet {
 func (n *memNode) start() {
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.ended = make(chan error, 1)
-	n.hints = filepath.Join(n.net.t.TempDir(), "hints")
-	n.driver = NewDriver(Options{HintsDir: n.hints, Self: n.id, Boot: 1, Partitions: memPartitions, Factor: 2, Limits: Limits{Out: cmp.Or(n.out, 2)}, Store: n.store,
+	if n.hints == "" {
+		n.hints = filepath.Join(n.net.t.TempDir(), "hints")
+	}
+	n.driver = NewDriver(Options{Hints: hints.Options{Dir: n.hints, Keep: time.Hour}, Self: n.id, Boot: 1, Partitions: memPartitions, Factor: 2, Limits: Limits{Out: cmp.Or(n.out, 2)}, Store: n.store,
 		Fetching: memFetching{node: n}, Transport: n, Changed: func() {}, Logger: slog.New(slog.DiscardHandler)}, n.store.restart())
 	d, ctx, ended := n.driver, n.ctx, n.ended
 	go func() { ended <- d.Run(ctx) }()

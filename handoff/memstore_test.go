@@ -29,6 +29,7 @@ type memPart struct {
 	set      Set
 	frozen   bool
 	sinks    []Sink
+	copies   uint32 // how many there were: the generation
 }
 
 // memStore is a Store that outlives its driver.
@@ -149,6 +150,11 @@ func (s *memStore) Kept(p crawl.Partition) (k Kept) {
 	return k
 }
 
+func (s *memStore) Generation(p crawl.Partition) (n uint32) {
+	_ = s.part(p, func(x *memPart) error { n = x.copies; return nil })
+	return n
+}
+
 // Size calls every fourth partition large, so that copies of both classes are made.
 func (s *memStore) Size(p crawl.Partition) int64 {
 	if p%4 == 3 {
@@ -266,7 +272,7 @@ func (s *memStore) Promote(_ context.Context, p crawl.Partition, epoch crawl.Epo
 
 func (s *memStore) Found(_ context.Context, p crawl.Partition, epoch crawl.Epoch) error {
 	return s.durable(p, func(x *memPart) {
-		*x = memPart{state: Holding, epoch: epoch, maxEpoch: epoch, content: map[string]string{}}
+		*x = memPart{state: Holding, epoch: epoch, maxEpoch: epoch, content: map[string]string{}, copies: x.copies + 1}
 	})
 }
 
@@ -291,7 +297,7 @@ func (s *memStore) Set(p crawl.Partition) (set Set) {
 
 func (s *memStore) Delete(_ context.Context, p crawl.Partition) error {
 	return s.durable(p, func(x *memPart) {
-		*x = memPart{maxEpoch: x.maxEpoch, set: x.set, content: map[string]string{}}
+		*x = memPart{maxEpoch: x.maxEpoch, set: x.set, content: map[string]string{}, copies: x.copies}
 	})
 }
 
@@ -350,6 +356,7 @@ func (i *memImport) Commit(_ context.Context, epoch crawl.Epoch) error {
 			return fmt.Errorf("partition %d is held, or the copy is not whole", i.p)
 		}
 		x.state, x.copy, x.suspect, x.epoch, x.seq, x.content, x.frozen = Absent, true, false, epoch, i.seq, i.content, false
+		x.copies++
 		return nil
 	})
 }

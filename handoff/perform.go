@@ -150,6 +150,7 @@ func (d *Driver) promote(ctx context.Context, a machine.Promote) (machine.Event,
 		if err := s.Found(ctx, a.P, a.Epoch); err != nil {
 			return nil, fmt.Errorf("handoff: begin partition %d anew: %w", a.P, err)
 		}
+		d.hints.Drop(a.P)
 		return machine.Promoted{Promote: a, OK: true}, nil
 	}
 	k := s.Kept(a.P)
@@ -159,8 +160,15 @@ func (d *Driver) promote(ctx context.Context, a machine.Promote) (machine.Event,
 	if err := s.Promote(ctx, a.P, a.Epoch); err != nil {
 		return nil, fmt.Errorf("handoff: promote the copy of partition %d: %w", a.P, err)
 	}
-	if a.Reply == nil && !a.Lost { // in the place of nodes that may return
-		away := slices.DeleteFunc(slices.Clone(a.Set.Members), d.gate.lists)
+	var away []crawl.NodeID
+	if a.Reply == nil { // in the place of nodes that may return
+		away = slices.DeleteFunc(slices.Clone(a.Set.Members), d.gate.lists)
+	} else { // frozen until all of the set had everything
+		d.hints.InSync(a.P, machine.Set{Epoch: a.FromEpoch, Members: a.Set.Members})
+	}
+	if a.Lost {
+		d.hints.Drop(a.P)
+	} else {
 		d.replicas.KeepHints(ctx, &a, away)
 	}
 	return machine.Promoted{Promote: a, OK: true}, nil
@@ -182,7 +190,6 @@ func (d *Driver) perform(ctx context.Context, a machine.Action) {
 	case machine.EndAcks:
 		d.acks.End(a.P)
 		d.sets.forget(a.P)
-		d.hints.Drop(a.P)
 	case machine.Record:
 		d.sets.add(a)
 	case machine.Freeze:

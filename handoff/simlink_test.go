@@ -13,7 +13,7 @@ import (
 // This file models what goes between the nodes of the simulation.
 
 func (n *simNode) open(a machine.OpenLink) {
-	f := &simFlow{a: a, to: n.w.node(a.Node)}
+	f := &simFlow{a: a, to: n.w.node(a.Node), opened: len(n.disk[a.P].content)}
 	if n.flows[a.Node] == nil {
 		n.flows[a.Node] = map[crawl.Partition]*simFlow{}
 	}
@@ -33,6 +33,7 @@ func (n *simNode) open(a machine.OpenLink) {
 		})
 		return
 	}
+	f.a.Based = false
 	n.w.call(n, f.to, func() (any, bool) {
 		if f.to.machine == nil {
 			return nil, false
@@ -63,6 +64,9 @@ func (n *simNode) adopt(from copies.Sender, a machine.OpenLink) (any, bool) {
 		if d.copy && len(d.content) == int(a.BaseSeq) && (d.epoch == a.BaseEpoch || d.epoch == a.Epoch) && a.Epoch >= d.epoch {
 			d.epoch = a.Epoch
 			adopted = true
+			if d.series != nil {
+				d.keep(d.series.Adopt(a.BaseEpoch, a.BaseSeq, a.Epoch))
+			}
 		}
 		return nil
 	})
@@ -82,35 +86,49 @@ func (n *simNode) judgeCopy(f *simFlow, k Kept) {
 		return
 	}
 	same := k.Copy && k.Epoch == f.a.Epoch
+	on := machine.Anew
+	if s := d.series; k.Copy && s != nil && d.state == Holding && int(s.Last) == len(d.content) {
+		on = s.Continues(f.to.id, f.a.Epoch, machine.Found{Epoch: k.Epoch, Seq: k.Seq})
+	}
 	switch {
 	case k.State == Holding:
 		n.failFlow(f)
 	case same && int(k.Seq) > len(d.content) && d.state == Holding:
 		n.w.fail("%s is ahead of %s", f.to.id, n.id)
-	case same && int(k.Seq) == len(d.content) && d.state == Holding && d.epoch == f.a.Epoch:
+	case same && int(k.Seq) == len(d.content) && d.state == Holding && d.epoch == f.a.Epoch &&
+		(d.series == nil || !d.series.Doubts(f.to.id, machine.Found{Epoch: k.Epoch, Seq: k.Seq})):
 		f.pending = nil // attached here
 		n.goLive(f, int(k.Seq))
-	case same && d.state == Holding && d.epoch == f.a.Epoch && n.w.chance(60): // the hints reach so far back
-		f.pending = nil
-		for seq := int(k.Seq) + 1; seq <= len(d.content); seq++ {
-			f.pending = append(f.pending, simMutation{seq: seq, id: d.content[seq-1]})
-		}
+	case on == machine.ByTail:
 		n.w.caughtUp++
-		n.goLive(f, int(k.Seq))
-	case k.Copy && d.state == Holding && d.epoch == f.a.Epoch && n.begun[f.a.P] == begun{f.a.Epoch, k.Epoch, k.Seq} && n.w.chance(80):
+		n.catchUp(f, int(k.Seq))
+	case on == machine.ByTenure:
 		n.adoptLate(f, k)
 	default:
 		n.copyTo(f)
 	}
 }
 
-// begun is the copy that a tenure of this process began with.
-type begun struct {
-	epoch, from crawl.Epoch
-	seq         crawl.Seq
+// catchUp sends what a copy misses, which is a beginning of what is here.
+func (n *simNode) catchUp(f *simFlow, seq int) {
+	d, there := &n.disk[f.a.P], &f.to.disk[f.a.P]
+	if there.copy && there.epoch == f.a.Epoch && len(there.content) >= seq && !slices.Equal(there.content[:seq], d.content[:seq]) {
+		n.w.fail("%s goes on from mutation %d of partition %d at %s, whose copy is not a beginning of what is here: %+v", n.id, seq, f.a.P, f.to.id, *there)
+	}
+	f.pending = nil
+	for s := seq + 1; s <= len(d.content); s++ {
+		f.pending = append(f.pending, simMutation{seq: s, id: d.content[s-1]})
+	}
+	if d.series != nil {
+		d.series.Behind[f.to.id] = machine.Proof{Epoch: f.a.Epoch, To: crawl.Seq(len(d.content))}
+		if d.taken {
+			n.w.resumed++
+		}
+	}
+	n.goLive(f, seq)
 }
 
-// adoptLate lets a node that has just what the tenure began with go on from there.
+// adoptLate lets a node whose copy is of another tenure go on under this one.
 func (n *simNode) adoptLate(f *simFlow, k Kept) {
 	a := f.a
 	a.BaseEpoch, a.BaseSeq = k.Epoch, k.Seq
@@ -124,12 +142,8 @@ func (n *simNode) adoptLate(f *simFlow, k Kept) {
 		case !reply.(bool) || d.state != Holding || d.epoch != a.Epoch:
 			n.copyTo(f)
 		default:
-			f.pending = nil
-			for seq := int(k.Seq) + 1; seq <= len(d.content); seq++ {
-				f.pending = append(f.pending, simMutation{seq: seq, id: d.content[seq-1]})
-			}
 			n.w.caughtLate++
-			n.goLive(f, int(k.Seq))
+			n.catchUp(f, int(k.Seq))
 		}
 	})
 }
@@ -138,6 +152,7 @@ func (n *simNode) copyTo(f *simFlow) {
 	if f.over {
 		return
 	}
+	f.a.Based = false
 	n.later(machine.LinkCopying{P: f.a.P, Node: f.to.id, Attempt: f.a.Attempt})
 	n.snapshot(f.a.P, f.to, f)
 }
@@ -190,6 +205,8 @@ func (n *simNode) takeCopy(from copies.Sender, p crawl.Partition, epoch crawl.Ep
 		}
 		n.arrived(p, epoch)
 		d.state, d.copy, d.epoch, d.content, took = Absent, true, epoch, slices.Clip(content), true
+		d.copies++
+		d.keep(false)
 		return nil
 	})
 	return nil, took
@@ -199,12 +216,36 @@ func (n *simNode) failFlow(f *simFlow) {
 	if f.over {
 		return
 	}
+	n.keepHints(f)
 	f.over = true
 	if n.flows[f.to.id][f.a.P] == f {
 		delete(n.flows[f.to.id], f.a.P)
 	}
 	n.acks.LinkClosed(f.to.id, f.a.P, f.a.Attempt)
 	n.later(machine.LinkDown{P: f.a.P, Node: f.to.id, Attempt: f.a.Attempt})
+}
+
+// keepHints begins hints for a link that is given up, or goes on with those for another one.
+func (n *simNode) keepHints(f *simFlow) {
+	d := &n.disk[f.a.P]
+	if !f.live && !f.a.Based || d.state != Holding || d.epoch != f.a.Epoch || n.w.chance(20) {
+		return
+	}
+	if !f.live {
+		f.acked = int(f.a.BaseSeq)
+	}
+	sent := f.acked
+	if k := len(f.pending); k > 0 && f.live {
+		sent = f.pending[k-1].seq
+	}
+	if s := d.series; s == nil || s.Epoch != d.epoch {
+		at := d.found()
+		at.Seq = crawl.Seq(f.acked)
+		fresh := machine.BeginSeries(at, crawl.Seq(f.opened))
+		fresh.Last = crawl.Seq(len(d.content)) // what waits for the link
+		d.series, d.taken = &fresh, false
+	}
+	d.series.Behind[f.to.id] = machine.Proof{Epoch: d.epoch, To: crawl.Seq(sent)}
 }
 
 func (n *simNode) goLive(f *simFlow, seq int) {
@@ -220,9 +261,14 @@ func (n *simNode) goLive(f *simFlow, seq int) {
 }
 
 func (n *simNode) noted(f *simFlow, seq int) {
+	f.acked = seq
 	n.acks.Acknowledged(f.to.id, f.a.P, f.a.Attempt, crawl.Seq(seq))
 	if !f.follows && seq >= f.upAt {
 		f.follows = true
+		if d := &n.disk[f.a.P]; d.series != nil {
+			delete(d.series.Behind, f.to.id)
+			d.keep(true)
+		}
 		n.later(machine.LinkFollows{P: f.a.P, Node: f.to.id, Attempt: f.a.Attempt})
 	}
 }
@@ -280,6 +326,7 @@ func (n *simNode) apply(from copies.Sender, p crawl.Partition, epoch crawl.Epoch
 				}
 			case m.seq == len(d.content)+1:
 				d.content = append(slices.Clip(d.content), m.id)
+				d.follow()
 			default:
 				return nil
 			}
@@ -300,7 +347,7 @@ func (n *simNode) drop(a machine.DropCopy) {
 		_ = to.gate.Pass(from.ID, from.Boot, func() error {
 			d := &to.disk[a.P]
 			if d.copy && d.epoch <= a.Epoch && to.marks.MayDrop(a.P, from, a.Attempt) {
-				*d = simDisk{maxEpoch: d.maxEpoch, set: d.set}
+				*d = d.fresh()
 			}
 			return nil
 		})
@@ -334,7 +381,7 @@ func (n *simNode) sweep(a machine.Sweep) {
 				i := slices.IndexFunc(parts, func(x machine.UselessPart) bool { return x.P == p })
 				d := &n.disk[p]
 				if last, _ := n.marks.Of(p); d.copy && d.epoch == parts[i].Epoch && last == seen[p] {
-					*d = simDisk{maxEpoch: d.maxEpoch, set: d.set}
+					*d = d.fresh()
 				}
 			}
 		})
@@ -418,6 +465,9 @@ func (n *simNode) putSet(from copies.Sender, p crawl.Partition, s Set, view craw
 			n.disk[p].set = s
 		}
 		stored = !n.disk[p].set.Newer(s)
+		if d := &n.disk[p]; stored && d.series != nil {
+			d.keep(d.series.InSync(s))
+		}
 		return nil
 	})
 	return stored, true

@@ -25,6 +25,33 @@ type simDisk struct {
 	content  []uint64
 	set      Set
 	frozen   bool
+	copies   uint32          // how many there were: the generation
+	series   *machine.Series // the hints; nil: none
+	taken    bool            // the series is of an earlier life
+}
+
+// fresh is the disk after its copy was deleted.
+func (d *simDisk) fresh() simDisk {
+	return simDisk{maxEpoch: d.maxEpoch, set: d.set, copies: d.copies + 1}
+}
+
+func (d *simDisk) found() machine.Found {
+	return machine.Found{Generation: d.copies, Epoch: d.epoch, Seq: crawl.Seq(len(d.content)), Held: d.state == Holding}
+}
+
+// keep goes on with a series, or ends it.
+func (d *simDisk) keep(goesOn bool) {
+	if !goesOn || d.series != nil && len(d.series.Behind) == 0 {
+		d.series, d.taken = nil, false
+	}
+}
+
+// follow has the series take the newest mutation.
+func (d *simDisk) follow() {
+	if d.series != nil {
+		_, ok := d.series.Follow(d.epoch, crawl.Seq(len(d.content)))
+		d.keep(ok)
+	}
 }
 
 func (d *simDisk) kept() Kept {
@@ -38,6 +65,8 @@ type simFlow struct {
 	live    bool
 	over    bool
 	follows bool
+	opened  int // mutations that were here then
+	acked   int
 	upAt    int
 	pending []simMutation
 	flying  bool
@@ -65,7 +94,6 @@ type simNode struct {
 	marks    *copies.Marks
 	wanted   *copies.Wanted
 	flows    map[crawl.NodeID]map[crawl.Partition]*simFlow
-	begun    map[crawl.Partition]begun
 	records  map[crawl.Partition]Set
 	counts   map[crawl.Partition]bool // those of records that more than half have
 	live     map[crawl.Partition]crawl.Epoch
@@ -99,7 +127,16 @@ func (n *simNode) crash() {
 	n.life++
 	n.machine = nil
 	for p := range n.disk {
-		n.disk[p].frozen = false
+		d := &n.disk[p]
+		d.frozen = false
+		// What was not written yet is lost, or all of it, with its files.
+		switch s := d.series; {
+		case s == nil:
+		case n.w.chance(10):
+			d.keep(false)
+		case n.w.chance(20):
+			s.Last -= min(s.Last-s.Base, crawl.Seq(n.w.rng.IntN(4)))
+		}
 	}
 }
 
@@ -109,12 +146,15 @@ func (n *simNode) begin() {
 	n.acks, n.gate, n.marks = acks.New(simPartitions), gate{}, &copies.Marks{}
 	n.wanted = &copies.Wanted{}
 	n.flows = map[crawl.NodeID]map[crawl.Partition]*simFlow{}
-	n.begun = map[crawl.Partition]begun{}
 	n.counts = map[crawl.Partition]bool{}
 	n.records, n.live = map[crawl.Partition]Set{}, map[crawl.Partition]crawl.Epoch{}
 	n.freezes, n.confirms, n.writes, n.inbox = nil, nil, nil, nil
 	for p := range n.disk {
 		d := &n.disk[p]
+		if d.series != nil {
+			d.keep(d.state != Released && d.series.Resume(d.found()))
+			d.taken = d.series != nil
+		}
 		n.machine.Step(machine.Loaded{P: crawl.Partition(p), State: d.state, Epoch: d.epoch, MaxEpoch: d.maxEpoch, To: d.to, View: d.view, Set: d.set})
 	}
 }
@@ -223,6 +263,7 @@ func (n *simNode) write(p crawl.Partition) {
 	id := n.w.ids
 	d.content = append(slices.Clip(d.content), id)
 	seq := len(d.content)
+	d.follow()
 	for _, fs := range n.flows {
 		if f := fs[p]; f != nil && !f.over {
 			f.pending = append(f.pending, simMutation{seq, id})
@@ -405,13 +446,34 @@ func (n *simNode) promote(a machine.Promote) machine.Event {
 	}
 	w.logf("%s takes %d in epoch %d, set %v", n.id, a.P, a.Epoch, a.Set)
 	w.acquired++
-	if a.Reply == nil {
-		w.promoted++
-		n.begun[a.P] = begun{a.Epoch, a.FromEpoch, a.Seq}
-	}
 	w.epoch[a.P] = a.Epoch
 	d.state, d.copy, d.epoch, d.maxEpoch, d.frozen = Holding, false, a.Epoch, a.Epoch, false
+	if d.series != nil {
+		goesOn := a.Reply == nil || d.series.InSync(Set{Epoch: a.FromEpoch, Members: a.Set.Members})
+		d.keep(d.series.Promote(a.FromEpoch, a.Seq, a.Epoch) && goesOn)
+	}
+	if a.Reply == nil {
+		w.promoted++
+		n.keepForAway(a)
+	}
 	return machine.Promoted{Promote: a, OK: true}
+}
+
+// keepForAway begins hints for the members of the set that are away.
+func (n *simNode) keepForAway(a machine.Promote) {
+	d := &n.disk[a.P]
+	for _, id := range a.Set.Members {
+		if n.gate.lists(id) {
+			continue
+		}
+		if d.series == nil {
+			s := machine.BeginSeries(d.found(), 0)
+			d.series = &s
+		}
+		if _, known := d.series.Behind[id]; !known {
+			d.series.Behind[id] = machine.Proof{Epoch: a.FromEpoch, From: a.Seq, To: a.Seq}
+		}
+	}
 }
 
 func (n *simNode) tryFreeze(f machine.Freeze) {

@@ -61,7 +61,8 @@ type simWorld struct {
 	acquired   int
 	promoted   int
 	caughtUp   int // replicas that went on from the tail
-	caughtLate int // beside them, by what the tenure began with
+	caughtLate int // of another tenure, beside them
+	resumed    int // of both, by hints of an earlier life
 }
 
 func (w *simWorld) logf(format string, args ...any) {
@@ -456,7 +457,7 @@ var (
 
 func TestSimulation(t *testing.T) {
 	seeds := *simSeeds
-	acquired, promoted, acked, blinds, caughtUp, late := 0, 0, 0, 0, 0, 0
+	acquired, promoted, acked, blinds, caughtUp, late, resumed := 0, 0, 0, 0, 0, 0, 0
 	for seed := *simFirst; seed < *simFirst+seeds; seed++ {
 		w := newSimWorld(t, seed, 3+int(seed%3))
 		w.logf("seed %d", seed)
@@ -464,14 +465,18 @@ func TestSimulation(t *testing.T) {
 			w.step()
 		}
 		w.rest()
-		acquired, promoted, blinds, caughtUp, late = acquired+w.acquired, promoted+w.promoted, blinds+w.blinds, caughtUp+w.caughtUp, late+w.caughtLate
+		acquired, promoted, blinds = acquired+w.acquired, promoted+w.promoted, blinds+w.blinds
+		caughtUp, late, resumed = caughtUp+w.caughtUp, late+w.caughtLate, resumed+w.resumed
 		for p := range w.acked {
 			acked += len(w.acked[p])
 		}
 	}
-	t.Logf("%d acquisitions, %d of them promotions, %d blind; %d acknowledged; %d replicas caught up, %d more after they had adopted the tenure", acquired, promoted, blinds, acked, caughtUp, late)
+	t.Logf("%d acquisitions, %d of them promotions, %d blind; %d acknowledged; %d replicas caught up, %d more after they had adopted the tenure, %d of both by hints of an earlier process", acquired, promoted, blinds, acked, caughtUp, late, resumed)
 	if 200*blinds > promoted {
 		t.Errorf("%d of %d promotions were blind", blinds, promoted)
+	}
+	if seeds >= 40 && (late == 0 || resumed == 0) {
+		t.Errorf("too little happened: %d caught up after a tenure, %d after a restart", late, resumed)
 	}
 	if seeds >= 100 && (acquired < int(seeds) || promoted < int(seeds) || caughtUp < int(seeds) || acked < 50*int(seeds)) {
 		t.Errorf("too little happened: %d moves, %d promotions, %d acknowledged, %d caught up", acquired, promoted, acked, caughtUp)

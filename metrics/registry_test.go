@@ -88,7 +88,7 @@ func TestEveryFieldIsShown(t *testing.T) {
 		"crawlnode_dns_negative_hits_total 13", "crawlnode_dns_stale_served_total 14", "crawlnode_dns_failures_total 15", "crawlnode_dns_queries_total 16",
 		"crawlnode_partitions_moving 17", "crawlnode_ring_view 18", "crawlnode_fetchers_limit 19", "crawlnode_fetchers 20", "crawlnode_handoff_bytes_total 21",
 		"crawlnode_warc_files 22", "crawlnode_warc_bytes 23", "crawlnode_warc_records_total 24", "crawlnode_content_duplicates_total 25", "crawlnode_content_unanswered_total 26",
-		"crawlnode_warc_written_bytes_total 27", "crawlnode_warc_index_bytes 28", "crawlnode_derived_files 29", "crawlnode_derived_bytes 30", "crawlnode_urls_raised_total 31", "crawlnode_requests_retried 32",
+		"crawlnode_warc_written_bytes_total 27", "crawlnode_warc_index_bytes 28", "crawlnode_derived_files 29", "crawlnode_derived_bytes 30", "crawlnode_urls_raised_total 31", "crawlnode_requests_retried 32", "crawlnode_catch_up_bytes 33",
 		"crawlnode_warc_bytes_per_second 201.5", "crawlnode_warc_records_per_second 202.5", "crawlnode_ready 1",
 		`crawlnode_cluster_partitions{state="served"} 111`, `crawlnode_crawl_state{state="running"} 1`, `crawlnode_health_reason{code="low_disk"} 1`,
 		"crawlnode_frontier_commit_duration_seconds_sum 0.75", "crawlnode_frontier_commit_duration_seconds_count 2", "crawlnode_dns_lookup_duration_seconds_sum 1.25",

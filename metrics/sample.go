@@ -81,6 +81,8 @@ type Sample struct {
 
 	Raised  int64 // queued URLs that were moved to better bands
 	Retries int64 // requests that were, or will be, made again, in the partitions held; gauge
+	// CatchUpBytes is what is kept on the disk for silent members; gauge.
+	CatchUpBytes int64
 }
 
 // Build identifies the program.

@@ -172,6 +172,7 @@ func nodeSingles() []single {
 		{"ring_view", "Number of the node's current view.", gauge, count(func(s *Sample) int64 { return s.View })},
 		{"partitions_moving", "Partitions being moved in or out.", gauge, count(func(s *Sample) int64 { return s.Moving })},
 		{"handoff_bytes_total", "Bytes of partitions' copies sent and received.", counter, count(func(s *Sample) int64 { return s.HandoffBytes })},
+		{"catch_up_bytes", "Size of the changes that are kept on disk for silent members.", gauge, count(func(s *Sample) int64 { return s.CatchUpBytes })},
 		{"warc_files", "WARC files in the archive folder.", gauge, count(func(s *Sample) int64 { return s.WARCFiles })},
 		{"warc_bytes", "Size of the WARC files in the archive folder.", gauge, count(func(s *Sample) int64 { return s.WARCBytes })},
 		{"warc_records_total", "Response and revisit records written.", counter, count(func(s *Sample) int64 { return s.Records })},

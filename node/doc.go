@@ -160,7 +160,7 @@
 //	copies to ask for        partitions, each once; not needed
 //	mutations for a replica  64 MiB, 8 groups in flight; hints are kept; the replica's answer
 //	mutations during a copy  16 MiB, 4 if small; the copy begins again; the replica's commit
-//	hints                    256 MiB on disk, 64 in memory; a whole copy is made; not needed
+//	hints                    --catch-up, 16 GiB, 1/8 of what is free; a whole copy; see 0356
 //	waiting for replicas     the callers, 0.5 to 10 s; not needed
 //
 // People, operators, strangers:

@@ -11,6 +11,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/handoff"
+	"crawlnode/handoff/hints"
 	"crawlnode/handoff/transfer"
 	"crawlnode/links"
 	"crawlnode/local/datadir"
@@ -192,7 +193,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 		Self: n.id, Boot: n.members.Self().Boot, Partitions: c.Partitions, Factor: c.Replication, Limits: handoff.Limits{Out: tokensAtOnce},
 		Store: store, Fetching: e.turns.Beside(fetching, n.viewNumber), Transport: transfer.Transport{Pool: n.pool, Target: n.target},
 		Changed: n.holdingsChanged, HandedOver: n.timings.Pause.Observe, Logger: n.log,
-		HintsDir: n.dir.Join("tail"), HintsRoom: n.roomForHints,
+		Hints: hints.Options{Dir: n.dir.Join("tail"), Keep: n.cfg.CatchUp, Free: n.freeForHints},
 	}, loaded)
 	n.engine.Store(e)
 	return nil
@@ -203,11 +204,14 @@ func (n *Node) founder() transfer.Founder {
 	return transfer.Founder{Dir: n.dir, Frontier: n.front, Store: n.kv, Room: n.space.RoomForNew, Logger: n.log}
 }
 
-// roomForHints reports whether the disk has room for more of what replicas miss, far
-// above where fetching pauses.
-func (n *Node) roomForHints() bool {
+// freeForHints is the space on the disk of which what replicas miss may take a share, far above
+// where fetching pauses.
+func (n *Node) freeForHints() int64 {
 	free, err := datadir.FreeBytes(n.dir.Path())
-	return err == nil && free > 4*disk.LowBytes
+	if err != nil {
+		return 0
+	}
+	return max(0, int64(free)-4*disk.LowBytes)
 }
 
 // tokensAtOnce bounds the partitions that a node passes on at a time; the

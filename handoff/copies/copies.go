@@ -44,6 +44,16 @@ type Gate interface {
 	InTenure(from crawl.NodeID, epoch crawl.Epoch) error
 }
 
+// History keeps the mutations of copies that some node needs. It must not block.
+type History interface {
+	// Add takes the next mutation of a copy; false: it is not kept.
+	Add(p crawl.Partition, m crawl.Mutation) bool
+	// Adopt is told that a copy at (from, seq) follows the tenure to from now on.
+	Adopt(p crawl.Partition, from crawl.Epoch, seq crawl.Seq, to crawl.Epoch)
+	// Drop is told that a copy was replaced or deleted.
+	Drop(p crawl.Partition)
+}
+
 // Options configure Copies. All fields are required.
 type Options struct {
 	Partitions int
@@ -55,6 +65,8 @@ type Options struct {
 	Arrived func(p crawl.Partition, epoch crawl.Epoch)
 	// Changed is called after each change of what is here. It must not block.
 	Changed func()
+	// History is told what becomes of the copies.
+	History History
 	Logger  *slog.Logger
 }
 
@@ -116,6 +128,7 @@ func (c *Copies) Adopt(ctx context.Context, from Sender, body json.RawMessage) (
 		c.marks.Alone(a.P, func() {
 			c.arrived(ctx, a.P, a.Epoch)
 			if c.opts.Store.AdoptCopy(ctx, a.P, a.From, a.Seq, a.Epoch) == nil {
+				c.opts.History.Adopt(a.P, a.From, a.Seq, a.Epoch)
 				r.Adopted = append(r.Adopted, a.P)
 			}
 		})

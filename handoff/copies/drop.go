@@ -40,6 +40,7 @@ func (c *Copies) deleteIf(ctx context.Context, p crawl.Partition, may func(machi
 	c.marks.Alone(p, func() {
 		if k := c.opts.Store.Kept(p); k.Copy && may(k) {
 			err = c.opts.Store.Delete(ctx, p)
+			c.opts.History.Drop(p)
 			c.opts.Changed()
 		}
 	})

@@ -27,8 +27,15 @@ func (s *oneCopy) Delete(context.Context, crawl.Partition) error {
 	return nil
 }
 
+// unkept is a History that keeps nothing.
+type unkept struct{}
+
+func (unkept) Add(crawl.Partition, crawl.Mutation) bool                   { return false }
+func (unkept) Adopt(crawl.Partition, crawl.Epoch, crawl.Seq, crawl.Epoch) {}
+func (unkept) Drop(crawl.Partition)                                       {}
+
 func copiesOf(s Store, call func(context.Context, crawl.NodeID, string, any, any) error) *Copies {
-	return New(Options{Partitions: 4, Store: s, Call: call, Changed: func() {}, Logger: slog.New(slog.DiscardHandler)})
+	return New(Options{Partitions: 4, Store: s, Call: call, Changed: func() {}, History: unkept{}, Logger: slog.New(slog.DiscardHandler)})
 }
 
 // TestLateDrop: an order to drop a copy that comes after a newer link was opened

@@ -158,6 +158,7 @@ func (r *receiver) finish(ctx context.Context) ([]byte, error) {
 		if err = r.mayReplace(r.p, r.epoch, r.asked); err == nil { // another sender may have been faster
 			r.c.arrived(ctx, r.p, r.epoch)
 			err = imp.Commit(ctx, r.epoch)
+			r.c.opts.History.Drop(r.p)
 		}
 	})
 	if err != nil {
@@ -183,7 +184,9 @@ func (r *receiver) apply(ctx context.Context, id uint64, ms []crawl.CopyMutation
 		if err != nil {
 			last = err
 			answer = binary.AppendUvarint(answer, uint64(ms[i].Partition))
+			continue
 		}
+		r.c.opts.History.Add(ms[i].Partition, ms[i].Mutation)
 	}
 	if last != nil {
 		r.c.opts.Logger.Debug("mutations were not applied", "peer", r.from, "error", last)

@@ -6,21 +6,34 @@
 // those partitions. The next link to that replica reads them from here and sends them (package
 // replication).
 //
-// The hints of a partition are a series: it begins after the last mutation that the first replica
-// to fall behind has acknowledged, has everything after that without a gap, and is of one tenure.
-// Hints are an optimisation. They may be lost at any moment, with the process, for lack of disk
-// space or by age; then the replica gets a whole copy. So the files are deleted at each
-// start, and an error of the disk drops their contents.
+// The hints of a partition are a series: the history of the copy on this node's disk, without a
+// gap, since the first replica fell behind. The sinks of the store feed it while this node holds the
+// partition, and the streams of the holder while another one does. machine.Series has the rule
+// which copies it continues, and decision 0356 why.
+//
+// Hints are an optimisation. They may be lost at any moment, with a process that is killed before
+// it has written them, for lack of disk space or by age; then the replica gets a whole copy. An
+// error of the disk drops them all.
+//
+// # Restarts
+//
+// A Log leaves its files. Load takes up those series that end exactly where the copy in the store
+// does: what a killed process had committed and not written ends its series, and what a disk has
+// lost is cut off them.
+//
+// # Files
+//
+//	log.go    the Log: what is kept, written, read and dropped
+//	files.go  the format of the files
+//	load.go   the files of an earlier process
 //
 // # Goroutines and queues
 //
 // Run is the one goroutine that writes and deletes files. The other methods use a mutex that is
-// never held during I/O; Read also reads from the disk, without the mutex.
+// never held during I/O, but by Load; Read also reads from the disk, without the mutex.
 //
-//	queue            filled by        emptied by        bound            when full
-//	hints in memory  given-up links   Run               64 MiB, 200,000  its series ends
-//	hints on disk    Run              caught up, age    256 MiB, 5 min   oldest file deleted
-//
-// Each record has its partition, epoch and sequence number. So the format could serve as a log that
-// survives a restart, if records were written before they are acknowledged.
+//	queue            filled by        emptied by       bound                     when full
+//	hints in memory  links, streams   Run              64 MiB                    its series ends
+//	hints on disk    Run              caught up, age   16 GiB, 1/8 of the disk   oldest file deleted
+//	index in memory  Run              caught up, age   500,000 spans, 28 MB      oldest file deleted
 package hints

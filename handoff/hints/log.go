@@ -4,132 +4,208 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 const (
-	// maxBytes bounds all files; beyond it the oldest file is deleted.
-	maxBytes = 256 << 20
+	// maxBytes bounds all files; beyond it the oldest file is deleted. A page costs about 2 KB of
+	// mutations, so that a node at 1,200 pages a second needs 8.6 GB for an hour.
+	maxBytes = 16 << 30
+	// share of the free space, what hints have of it included, that they take at the most.
+	share = 8
 	// maxFileBytes is the size at which a file is closed and the next one begun.
-	maxFileBytes = 16 << 20
-	// maxBuffered bounds the bytes that wait to be written. maxHints bounds the hints
-	// in memory and on disk: an entry in the index takes 80 bytes.
+	maxFileBytes = 64 << 20
+	// maxSpans bounds the index in memory: an entry for each partition in each file, of 56 bytes.
+	maxSpans = 500_000
+	// maxBuffered bounds the bytes that wait to be written.
 	maxBuffered = 64 << 20
-	maxHints    = 200_000
 	// writeBytes is how much is written at once.
 	writeBytes = 1 << 20
-	// keepFor is how long hints are kept for a replica that does not return.
-	keepFor = 5 * time.Minute
 )
 
 // ErrGone means that the hints do not reach back to the mutation that is asked for:
 // the replica has to be copied as a whole.
 var ErrGone = errors.New("handoff: the hints do not reach so far back")
 
+// Options configure a Log.
+type Options struct {
+	Dir  string        // of the files; "": nothing is kept
+	Keep time.Duration // how long for a node that does not return; 0: nothing is kept
+	// Free is the space on the disk that hints may have a share of, in bytes; nil: unlimited.
+	Free   func() int64
+	Logger *slog.Logger
+}
+
 // Log is the hints of all partitions of a node: one log on disk.
 type Log struct {
-	log  *slog.Logger
-	room func() bool // reports whether the disk has space for one more file
+	opts Options
 
 	mu       sync.Mutex // guards the rest; held for moments, also by the frontier's writer
 	parts    map[crawl.Partition]*series
-	hints    int // of all series
+	spans    int // of all series
 	buffered int // bytes
-	unsaved  []*hint
+	unsaved  []*entry
 	files    files
 }
 
 // series is the hints of one partition.
 type series struct {
-	epoch  crawl.Epoch
-	from   crawl.Epoch                // of the copy that was promoted at base; 0: it begins later
-	base   crawl.Seq                  // the mutations after this one are here
-	hints  []*hint                    // in order, without a gap
-	behind map[crawl.NodeID]time.Time // replicas that need them, and since when
-}
-
-func (x *series) last() crawl.Seq { return x.base + crawl.Seq(len(x.hints)) }
-
-// hint is one mutation: in memory until it is written, then in a file.
-type hint struct {
+	machine.Series
 	p     crawl.Partition
-	m     *crawl.Mutation // nil: it is in the file
+	id    uint64                     // in its records: those of an earlier series are none of it
+	since map[crawl.NodeID]time.Time // when the nodes of Behind fell behind
+	spans []span                     // what is in files, in order
+	tail  []*entry                   // behind it, what waits to be written
+	gone  bool                       // it is over
+}
+
+// span is a part of a series that is in one file.
+type span struct {
+	f           *file
+	first, last crawl.Seq
+	at          place // from which the records are found
+}
+
+// entry waits to be written: a mutation of a series, or a state.
+type entry struct {
+	x     *series
+	m     *crawl.Mutation
+	state []byte // the record; nil: a mutation
 	bytes int
-	file  *file
-	at    int64
-	size  int
-	gone  bool // no replica needs it any more
 }
 
-// New returns a Log that keeps its files in dir; with "" it keeps nothing. room reports
-// whether the disk has space for one more file; nil: always. Run writes the files.
-func New(dir string, room func() bool, log *slog.Logger) *Log {
-	if room == nil {
-		room = func() bool { return true }
+// New returns a Log. Load reads what an earlier process has left, and Run writes the files.
+func New(o Options) *Log {
+	if o.Free == nil {
+		o.Free = func() int64 { return maxBytes * share }
 	}
-	return &Log{log: log, room: room, parts: map[crawl.Partition]*series{},
-		files: files{dir: dir, most: maxBytes, each: maxFileBytes, wake: make(chan struct{}, 1)}}
+	return &Log{opts: o, parts: map[crawl.Partition]*series{},
+		files: files{dir: o.Dir, most: maxBytes, each: maxFileBytes, wake: make(chan struct{}, 1)}}
 }
 
-// Begin keeps hints for a node that falls behind at base; ms follow base without a gap.
-// It reports whether the caller must Add what comes later: another link may do so already.
-func (l *Log) Begin(id crawl.NodeID, p crawl.Partition, epoch crawl.Epoch, base crawl.Seq, ms []crawl.Mutation) (feed bool) {
+func (l *Log) keeps() bool { return l.opts.Dir != "" && l.opts.Keep > 0 && !l.files.closed }
+
+// Bytes is what the files have.
+func (l *Log) Bytes() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.files.dir == "" || l.files.closed {
+	return l.files.bytes
+}
+
+// Behind is a replica that falls behind: it has acknowledged the mutations up to At.Seq, those up
+// to Sent were on their way. Own is where its link was opened.
+type Behind struct {
+	Node      crawl.NodeID
+	P         crawl.Partition
+	At        machine.Found
+	Own, Sent crawl.Seq
+}
+
+// Begin keeps hints for a replica; ms follow what it has acknowledged without a gap. It reports
+// whether the caller must Add what comes later: somebody else may do so already.
+func (l *Log) Begin(b Behind, ms []crawl.Mutation) (feed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.keeps() {
 		return false
 	}
-	x := l.parts[p]
-	if x != nil && x.epoch == epoch {
-		x.behind[id] = time.Now()
+	proof := machine.Proof{Epoch: b.At.Epoch, To: b.Sent}
+	if x := l.parts[b.P]; x != nil && x.Epoch == b.At.Epoch {
+		x.behind(b.Node, proof)
+		l.noteLocked(x)
 		return false
 	}
-	l.dropLocked(p)
-	x = &series{epoch: epoch, base: base, behind: map[crawl.NodeID]time.Time{id: time.Now()}}
-	l.parts[p] = x
+	l.dropLocked(b.P)
+	x := l.beginLocked(b.P, machine.BeginSeries(b.At, b.Own))
+	x.behind(b.Node, proof)
+	l.noteLocked(x)
 	for i := range ms {
-		if !l.addLocked(p, x, ms[i]) {
+		if !l.addLocked(x, ms[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// Promoted is the copy (From, Seq) of a partition that became the partition, held in Epoch.
+func (l *Log) beginLocked(p crawl.Partition, s machine.Series) *series {
+	x := &series{Series: s, p: p, id: uint64(time.Now().UnixNano()), since: map[crawl.NodeID]time.Time{}}
+	l.parts[p] = x
+	return x
+}
+
+func (x *series) behind(id crawl.NodeID, proof machine.Proof) {
+	x.Behind[id], x.since[id] = proof, time.Now()
+}
+
+// noteLocked has the state of a series written behind what was added so far.
+func (l *Log) noteLocked(x *series) {
+	s := x.Clone()
+	record := recordJSON(kindState, state{Partition: x.p, ID: x.id, Series: &s, Since: x.since})
+	l.queueLocked(&entry{x: x, state: record})
+}
+
+func (l *Log) queueLocked(e *entry) {
+	l.unsaved = append(l.unsaved, e)
+	l.files.wakeWriter()
+}
+
+// Promoted is the copy (From, Seq) of a partition that became the partition, held in Epoch, under
+// a generation of the store.
 type Promoted struct {
 	P           crawl.Partition
+	Generation  uint32
 	Epoch, From crawl.Epoch
 	Seq         crawl.Seq
 }
 
-// BeginTenure keeps hints from the beginning of a tenure on, for members of the set
-// that are away: their copies may be exactly the promoted one. The caller must Add what
-// comes later, if this returns true.
-func (l *Log) BeginTenure(away []crawl.NodeID, b Promoted) (feed bool) {
+// Promote goes on with the hints of a copy that was promoted, and keeps some for members of the
+// set that are away: their copies may be exactly the promoted one. The caller must Add what comes
+// later, if this returns true.
+func (l *Log) Promote(away []crawl.NodeID, b Promoted) (feed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.files.dir == "" || l.files.closed {
+	if !l.keeps() {
 		return false
 	}
-	l.dropLocked(b.P)
-	x := &series{epoch: b.Epoch, from: b.From, base: b.Seq, behind: map[crawl.NodeID]time.Time{}}
-	for _, id := range away {
-		x.behind[id] = time.Now()
+	x := l.parts[b.P]
+	if x != nil && (x.Generation != b.Generation || !x.Series.Promote(b.From, b.Seq, b.Epoch)) {
+		l.dropLocked(b.P)
+		x = nil
 	}
-	l.parts[b.P] = x
+	if x == nil && len(away) == 0 {
+		return false
+	}
+	if x == nil {
+		at := machine.Found{Generation: b.Generation, Epoch: b.Epoch, Seq: b.Seq}
+		x = l.beginLocked(b.P, machine.BeginSeries(at, b.Seq))
+	}
+	for _, id := range away {
+		if _, known := x.Behind[id]; !known {
+			x.behind(id, machine.Proof{Epoch: b.From, From: b.Seq, To: b.Seq})
+		}
+	}
+	l.noteLocked(x)
 	return true
 }
 
-// BeganAt reports whether there are hints of the tenure, and they begin with exactly this copy.
-func (l *Log) BeganAt(b Promoted) bool {
+// Adopt goes on with the hints of a copy that follows another holder from now on.
+func (l *Log) Adopt(p crawl.Partition, from crawl.Epoch, seq crawl.Seq, to crawl.Epoch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	x := l.parts[b.P]
-	return x != nil && x.epoch == b.Epoch && x.from != 0 && x.from == b.From && x.base == b.Seq
+	switch x := l.parts[p]; {
+	case x == nil:
+	case x.Series.Adopt(from, seq, to):
+		l.noteLocked(x)
+	default:
+		l.dropLocked(p)
+	}
 }
 
 // Add takes the next mutation. False: hints of the partition are not kept any more.
@@ -137,48 +213,81 @@ func (l *Log) Add(p crawl.Partition, m crawl.Mutation) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	x := l.parts[p]
-	return x != nil && l.addLocked(p, x, m)
+	return x != nil && l.addLocked(x, m)
 }
 
 // addLocked drops a series that would have a gap, or for which there is no room.
-func (l *Log) addLocked(p crawl.Partition, x *series, m crawl.Mutation) bool {
-	if m.Epoch == x.epoch && m.Seq <= x.last() {
-		return true // two links feed it for a moment
-	}
+func (l *Log) addLocked(x *series, m crawl.Mutation) bool {
 	n := m.Bytes()
-	if m.Epoch != x.epoch || m.Seq != x.last()+1 || l.buffered+n > maxBuffered || l.hints == maxHints {
-		l.dropLocked(p)
+	next, ok := x.Follow(m.Epoch, m.Seq)
+	if !ok || next && l.buffered+n > maxBuffered {
+		l.dropLocked(x.p)
 		return false
 	}
-	it := &hint{p: p, m: &m, bytes: n}
-	x.hints = append(x.hints, it)
-	l.unsaved = append(l.unsaved, it)
-	l.hints++
-	l.buffered += n
-	l.files.wakeWriter()
+	if next { // otherwise two links feed it for a moment
+		e := &entry{x: x, m: &m, bytes: n}
+		x.tail = append(x.tail, e)
+		l.buffered += n
+		l.queueLocked(e)
+	}
 	return true
 }
 
-// Covers reports whether every mutation after seq is here.
-func (l *Log) Covers(p crawl.Partition, epoch crawl.Epoch, seq crawl.Seq) bool {
+// Continues decides how a node's copy goes on under this node's tenure.
+func (l *Log) Continues(id crawl.NodeID, p crawl.Partition, tenure crawl.Epoch, c machine.Found) machine.Continuation {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if x := l.parts[p]; x != nil {
+		return x.Series.Continues(id, tenure, c)
+	}
+	return machine.Anew
+}
+
+// Doubts reports whether a node's copy may have other mutations than the one here, although it has
+// as many.
+func (l *Log) Doubts(id crawl.NodeID, p crawl.Partition, c machine.Found) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	x := l.parts[p]
-	return x != nil && x.epoch == epoch && seq >= x.base && seq <= x.last()
+	return x != nil && x.Series.Doubts(id, c)
+}
+
+// Resumes tells that a node is being sent what it misses: from now on its copy is of the tenure,
+// and has at the most what is sent.
+func (l *Log) Resumes(id crawl.NodeID, p crawl.Partition, epoch crawl.Epoch, sent crawl.Seq) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if x := l.parts[p]; x != nil && x.Epoch == epoch {
+		x.behind(id, machine.Proof{Epoch: epoch, To: sent})
+		l.noteLocked(x)
+	}
 }
 
 // CaughtUp tells that a replica is up to date. The last one ends the series.
 func (l *Log) CaughtUp(id crawl.NodeID, p crawl.Partition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if x := l.parts[p]; x != nil {
-		if delete(x.behind, id); len(x.behind) == 0 {
-			l.dropLocked(p)
-		}
+	x := l.parts[p]
+	if x == nil {
+		return
+	}
+	delete(x.Behind, id)
+	delete(x.since, id)
+	if len(x.Behind) == 0 {
+		l.dropLocked(p)
 	}
 }
 
-// Drop deletes the hints of a partition: its tenure is over.
+// InSync tells that another holder has recorded a set: nodes in it need nothing from here.
+func (l *Log) InSync(p crawl.Partition, set machine.Set) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if x := l.parts[p]; x != nil && !x.Series.InSync(set) {
+		l.dropLocked(p)
+	}
+}
+
+// Drop deletes the hints of a partition: its copy here is another one from now on, or none.
 func (l *Log) Drop(p crawl.Partition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,89 +295,99 @@ func (l *Log) Drop(p crawl.Partition) {
 }
 
 func (l *Log) dropLocked(p crawl.Partition) {
-	if x := l.parts[p]; x != nil {
-		delete(l.parts, p)
-		l.forget(x.hints)
-		if len(l.parts) == 0 {
-			l.files.removeAll()
-		}
+	x := l.parts[p]
+	if x == nil {
+		return
 	}
+	delete(l.parts, p)
+	x.gone = true
+	for _, e := range x.tail {
+		l.buffered -= e.bytes
+		e.m = nil
+	}
+	x.tail = nil
+	l.forget(x, len(x.spans))
+	if len(l.parts) == 0 {
+		l.files.removeAll()
+		return
+	}
+	l.queueLocked(&entry{state: recordJSON(kindState, state{Partition: p})})
 }
 
-// forget deletes hints, and the files that have no others. l.mu is held.
-func (l *Log) forget(hs []*hint) {
-	l.hints -= len(hs)
-	for _, it := range hs {
-		it.gone = true
-		if it.m != nil {
-			l.buffered -= it.bytes
-			it.m = nil
-		}
-		if it.file != nil {
-			l.files.release(it.file)
-			it.file = nil
-		}
+// forget gives up the first spans of a series, and the files that no other one needs.
+func (l *Log) forget(x *series, n int) {
+	for _, s := range x.spans[:n] {
+		l.files.release(s.f)
 	}
+	x.spans = x.spans[n:]
+	l.spans -= n
+}
+
+// Cursor remembers where a reader is. The zero value is good for any series.
+type Cursor struct {
+	f      *file
+	last   crawl.Seq
+	places []uint32
+	first  crawl.Seq // of places
 }
 
 // Read returns mutations after seq, in order, up to last, and about so many bytes of them.
-func (l *Log) Read(p crawl.Partition, epoch crawl.Epoch, seq, last crawl.Seq, bytes int) ([]crawl.Mutation, error) {
-	type place struct {
-		m    *crawl.Mutation
-		file *file
-		at   int64
-		size int
-	}
+func (l *Log) Read(c *Cursor, p crawl.Partition, seq, last crawl.Seq, bytes int) ([]crawl.Mutation, error) {
 	l.mu.Lock()
 	x := l.parts[p]
-	if x == nil || x.epoch != epoch || seq < x.base || last > x.last() {
+	if x == nil || seq < x.Base || last > x.Last {
 		l.mu.Unlock()
 		return nil, ErrGone
 	}
-	var places []place
-	for _, it := range x.hints[seq-x.base : last-x.base] {
-		if bytes <= 0 {
-			break
+	i := slices.IndexFunc(x.spans, func(s span) bool { return seq < s.last })
+	if i < 0 { // all of it waits to be written
+		defer l.mu.Unlock()
+		var ms []crawl.Mutation
+		for _, e := range x.tail {
+			if e.m.Seq > seq && e.m.Seq <= last && bytes > 0 {
+				ms = append(ms, *e.m)
+				bytes -= e.bytes
+			}
 		}
-		if it.file != nil {
-			it.file.users++
-		}
-		places = append(places, place{it.m, it.file, it.at, it.size})
-		bytes -= it.bytes
+		return ms, nil
 	}
+	s := x.spans[i]
+	s.f.users++
 	l.mu.Unlock()
-	ms := make([]crawl.Mutation, 0, len(places))
-	var err error
-	for _, at := range places {
-		m := at.m
-		if m == nil && err == nil {
-			m, err = at.file.read(p, epoch, seq+crawl.Seq(len(ms))+1, at.at, at.size)
-		}
-		if err == nil {
-			ms = append(ms, *m)
-		}
-	}
+	ms, err := c.read(p, s, seq, min(last, s.last), bytes)
 	l.mu.Lock()
-	for _, at := range places {
-		if at.file != nil {
-			l.files.release(at.file)
-		}
-	}
+	l.files.release(s.f)
 	l.mu.Unlock()
 	return ms, err
 }
 
-// Run writes hints to the disk until ctx ends, and deletes the files then.
+// read reads from one file.
+func (c *Cursor) read(p crawl.Partition, s span, seq, last crawl.Seq, bytes int) (ms []crawl.Mutation, err error) {
+	if c.f != s.f || seq+1 < c.first || last > c.last {
+		places, err := s.f.back(p, s.at, seq+1)
+		if err != nil {
+			return nil, err
+		}
+		*c = Cursor{f: s.f, places: places, first: seq + 1, last: s.at.Last}
+	}
+	for ; seq < last && bytes > 0; seq++ {
+		m, err := s.f.read(p, s.at.ID, seq+1, c.places[seq+1-c.first])
+		if err != nil {
+			return nil, err
+		}
+		ms = append(ms, m)
+		bytes -= m.Bytes()
+	}
+	return ms, nil
+}
+
+// Run writes hints to the disk until ctx ends, and leaves the files for the next process.
 func (l *Log) Run(ctx context.Context) {
 	defer l.end()
-	if l.files.dir == "" {
+	if l.opts.Dir == "" || l.opts.Keep <= 0 {
 		return
 	}
-	if err := l.files.open(); err != nil {
-		l.log.Warn("hints cannot be kept: replicas that fall behind are copied as a whole", "dir", l.files.dir, "err", err)
-		return
-	}
-	age := time.NewTicker(keepFor / 20)
+	age := time.NewTicker(max(time.Second, l.opts.Keep/20))
 	defer age.Stop()
 	for {
 		select {
@@ -277,11 +396,15 @@ func (l *Log) Run(ctx context.Context) {
 		case <-age.C:
 			l.expire(time.Now())
 		case <-l.files.wake:
-			for l.save() {
-			}
-			l.clean()
+			l.saveAll()
 		}
 	}
+}
+
+func (l *Log) saveAll() {
+	for l.save() {
+	}
+	l.clean()
 }
 
 // clean deletes the files that are not needed any more. It runs on Run's goroutine alone:
@@ -294,45 +417,38 @@ func (l *Log) clean() {
 	deleteAll(unused)
 }
 
-// save writes some of the hints that wait. False: none is left.
-func (l *Log) save() bool {
-	l.mu.Lock()
-	var batch []*hint
-	var frame []byte
-	n := 0
-	for n < len(l.unsaved) && len(frame) < writeBytes {
-		it := l.unsaved[n]
-		n++
-		if it.gone {
-			continue
-		}
-		from := len(frame)
-		frame = appendRecord(frame, it.p, it.m)
-		it.at, it.size = int64(from), len(frame)-from
-		batch = append(batch, it)
-	}
-	l.unsaved = l.unsaved[n:]
-	l.mu.Unlock()
-	if len(batch) == 0 {
-		return n > 0
-	}
-	file, at, err := l.write(frame)
+// take removes what is written next. l.unsaved is in order: a state stands behind the mutations
+// that it counts.
+func (l *Log) take() (batch []*entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err != nil {
-		l.log.Warn("hints could not be written: replicas that fell behind are copied as a whole", "err", err)
-		l.dropAll()
-		return true
-	}
-	for _, it := range batch {
-		if it.gone {
+	n, size := 0, 0
+	for n < len(l.unsaved) && size < writeBytes {
+		e := l.unsaved[n]
+		n++
+		if e.x != nil && e.x.gone || e.x == nil && len(l.parts) == 0 {
 			continue
 		}
-		l.buffered -= it.bytes
-		it.m, it.file, it.at = nil, file, it.at+at
-		file.users++
+		size += e.bytes + len(e.state)
+		batch = append(batch, e)
 	}
-	l.files.release(file)
+	l.unsaved = l.unsaved[n:]
+	return batch
+}
+
+// save writes some of the hints that wait. False: none is left.
+func (l *Log) save() bool {
+	batch := l.take()
+	if len(batch) == 0 {
+		return false
+	}
+	if err := l.write(batch); err != nil {
+		l.opts.Logger.Warn("hints could not be written: replicas that fell behind are copied as a whole",
+			"err", err)
+		l.mu.Lock()
+		l.dropAll()
+		l.mu.Unlock()
+	}
 	return true
 }
 
@@ -340,59 +456,139 @@ func (l *Log) save() bool {
 var errNoSpace = errors.New("the disk is nearly full")
 
 // write appends to the newest file, or to a new one, for which the oldest is deleted.
-func (l *Log) write(frame []byte) (*file, int64, error) {
-	l.mu.Lock()
-	file := l.files.current()
-	for file == nil && l.files.bytes+l.files.each > l.files.most {
-		l.dropOldest()
+func (l *Log) write(batch []*entry) error {
+	f, err := l.open()
+	if err != nil {
+		return err
 	}
-	if file != nil {
-		file.users++
+	type written struct {
+		x  *series
+		at place
 	}
-	l.mu.Unlock()
-	if file == nil {
-		if !l.room() {
-			return nil, 0, errNoSpace
-		}
-		f, err := l.files.create()
-		if err != nil {
-			return nil, 0, err
-		}
+	places := make([]written, 0, len(batch))
+	var frame []byte
+	for _, e := range batch {
 		l.mu.Lock()
-		l.files.adopt(f)
+		m := e.m // nil when the series has ended meanwhile
+		l.mu.Unlock()
+		switch {
+		case e.state != nil:
+			frame = append(frame, e.state...)
+		case m != nil:
+			at, previous := uint32(f.size)+uint32(len(frame)), f.previous(e.x.p, e.x.id, m.Seq)
+			frame = appendMutation(frame, previous, e.x.id, e.x.p, m)
+			f.note(e.x.p, e.x.id, m.Seq, previous, at)
+			places = append(places, written{e.x, place{ID: e.x.id, First: m.Seq, Last: m.Seq, At: at}})
+		}
+	}
+	_, err = f.f.WriteAt(frame, f.size)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.files.release(f)
+	if err != nil {
+		return err
+	}
+	f.size += int64(len(frame))
+	l.files.bytes += int64(len(frame))
+	for _, w := range places {
+		if w.x.gone {
+			continue
+		}
+		l.buffered -= w.x.tail[0].bytes
+		w.x.tail[0].m, w.x.tail = nil, w.x.tail[1:]
+		l.extend(w.x, f, w.at)
+	}
+	return nil
+}
+
+// extend adds a mutation that was written to the index.
+func (l *Log) extend(x *series, f *file, at place) {
+	if n := len(x.spans); n > 0 && x.spans[n-1].f == f {
+		x.spans[n-1].last, x.spans[n-1].at = at.Last, at
+		return
+	}
+	x.spans = append(x.spans, span{f: f, first: at.First, last: at.Last, at: at})
+	f.users++
+	l.spans++
+}
+
+// open returns the file that is written to, in use. A new one begins with the states of all series,
+// as the files before it have them: what waits to be written follows.
+func (l *Log) open() (*file, error) {
+	l.mu.Lock()
+	f := l.files.current()
+	if f != nil {
 		f.users++
 		l.mu.Unlock()
-		file = f
+		return f, nil
 	}
-	at := file.size
-	if _, err := file.f.WriteAt(frame, at); err != nil {
-		l.mu.Lock()
-		l.files.release(file)
-		l.mu.Unlock()
-		return nil, 0, err
+	most := min(l.files.most, (l.opts.Free()+l.files.bytes)/share)
+	for len(l.files.list) > 0 && (l.files.bytes+l.files.each > most || l.spans > maxSpans) {
+		l.dropOldest()
+	}
+	fits := l.files.each <= most
+	var last *file
+	if n := len(l.files.list); n > 0 && !l.files.list[n-1].closed {
+		last = l.files.list[n-1]
+		last.users++
+		last.closed = true
+	}
+	head := l.headLocked()
+	l.mu.Unlock()
+	if last != nil {
+		l.closeFile(last)
+	}
+	if !fits {
+		return nil, errNoSpace
+	}
+	f, err := l.files.create(head)
+	if err != nil {
+		return nil, err
 	}
 	l.mu.Lock()
-	file.size += int64(len(frame))
-	l.files.bytes += int64(len(frame))
-	l.mu.Unlock()
-	return file, at, nil
+	defer l.mu.Unlock()
+	l.files.adopt(f)
+	f.users++
+	return f, nil
+}
+
+// closeFile appends the index. A file without it is read as a whole at the next start.
+func (l *Log) closeFile(f *file) {
+	foot := f.appendFoot(nil)
+	f.places = nil
+	_, err := f.f.WriteAt(foot, f.size)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		f.size += int64(len(foot))
+		l.files.bytes += int64(len(foot))
+	}
+	l.files.release(f)
+}
+
+// headLocked is the states of all series as they are in the files.
+func (l *Log) headLocked() []state {
+	var head []state
+	for _, p := range slices.Sorted(maps.Keys(l.parts)) {
+		x := l.parts[p]
+		s := x.Clone()
+		s.Last -= crawl.Seq(len(x.tail))
+		head = append(head, state{Partition: p, ID: x.id, Series: &s, Since: maps.Clone(x.since)})
+	}
+	return head
 }
 
 // dropOldest deletes the oldest file, and the hints up to the last one in it. l.mu is held.
 func (l *Log) dropOldest() {
 	oldest := l.files.list[0]
 	for p, x := range l.parts {
-		n := 0
-		for i, it := range x.hints {
-			if it.file == oldest {
-				n = i + 1
-			}
+		if len(x.spans) == 0 || x.spans[0].f != oldest {
+			continue
 		}
-		l.forget(x.hints[:n])
-		if n > 0 {
-			x.hints, x.base, x.from = x.hints[n:], x.base+crawl.Seq(n), 0
-		}
-		if n > 0 && len(x.hints) == 0 {
+		x.Trim(x.spans[0].last)
+		l.forget(x, 1)
+		maps.DeleteFunc(x.since, func(id crawl.NodeID, _ time.Time) bool { _, ok := x.Behind[id]; return !ok })
+		if len(x.Behind) == 0 {
 			l.dropLocked(p)
 		}
 	}
@@ -404,12 +600,13 @@ func (l *Log) expire(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for p, x := range l.parts {
-		for id, since := range x.behind {
-			if now.Sub(since) > keepFor {
-				delete(x.behind, id)
+		for id, since := range x.since {
+			if now.Sub(since) > l.opts.Keep {
+				delete(x.since, id)
+				delete(x.Behind, id)
 			}
 		}
-		if len(x.behind) == 0 {
+		if len(x.Behind) == 0 {
 			l.dropLocked(p)
 		}
 	}
@@ -424,13 +621,18 @@ func (l *Log) dropAll() {
 	l.files.removeAll()
 }
 
+// end writes what waits.
 func (l *Log) end() {
+	if l.opts.Dir == "" {
+		return
+	}
+	l.saveAll()
 	l.mu.Lock()
-	l.dropAll()
 	l.files.closed = true
+	l.files.closeAll()
+	clear(l.parts)
+	l.unsaved, l.buffered, l.spans = nil, 0, 0
 	l.mu.Unlock()
 	l.clean()
-	if l.files.dir != "" {
-		_ = os.Remove(l.files.dir) // it is empty, or stays for the next start
-	}
+	_ = os.Remove(l.opts.Dir) // it is empty, or stays for the next start
 }

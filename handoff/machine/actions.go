@@ -23,6 +23,7 @@ type CloseLink struct {
 	P       crawl.Partition
 	Node    crawl.NodeID
 	Attempt uint64
+	Leaves  bool // the node is draining: what it misses from here on is kept, it may be back
 }
 
 // ConfirmLink asks for LinkUp once the replica has everything that was stored

@@ -177,6 +177,9 @@ func (m *Machine) onRecorded(e Recorded) {
 			continue
 		}
 		m.closeLink(e.P, p, id)
+		if m.leaves(id) {
+			continue // when it returns, its copy goes on from where it is
+		}
 		m.attempt++
 		m.do(DropCopy{P: e.P, Node: id, Epoch: p.epoch, Attempt: m.attempt})
 	}
@@ -244,7 +247,7 @@ func (m *Machine) openLink(p *part, a OpenLink) {
 
 func (m *Machine) closeLink(i crawl.Partition, p *part, id crawl.NodeID) {
 	if l := p.links[id]; l != nil {
-		m.do(CloseLink{P: i, Node: id, Attempt: l.attempt})
+		m.do(CloseLink{P: i, Node: id, Attempt: l.attempt, Leaves: m.leaves(id)})
 		delete(p.links, id)
 	}
 }

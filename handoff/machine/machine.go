@@ -151,6 +151,11 @@ func (m *Machine) ownerOf(p crawl.Partition) crawl.NodeID {
 
 func (m *Machine) member(id crawl.NodeID) bool { return slices.Contains(m.members, id) }
 
+// leaves reports whether a member is draining: the table has nothing for it.
+func (m *Machine) leaves(id crawl.NodeID) bool {
+	return m.table != nil && m.member(id) && !slices.Contains(m.table.Members(), id)
+}
+
 // current returns the partition when the event belongs to its running attempt.
 func (m *Machine) current(p crawl.Partition, attempt uint64, want ...State) *part {
 	x := &m.parts[p]

@@ -46,13 +46,13 @@ func (m *Machine) mine(p crawl.Partition, id crawl.NodeID) bool {
 
 // onUselessAsked names the copies that may go: this node holds the partition, all
 // that is acknowledged is on as many disks as it should be, and the asker's is
-// not one of them, nor about to be.
+// not one of them, nor about to be. A node that drains keeps its copies, for it may be back.
 func (m *Machine) onUselessAsked(e UselessAsked) {
 	var drop []crawl.Partition
 	for _, x := range e.Parts {
 		p := &m.parts[x.P]
 		if e.View == m.view && m.listed && m.table != nil && p.state == Holding && p.proposed == nil && m.isFull(p) &&
-			x.Epoch <= p.epoch && !p.inSets(e.From) && p.links[e.From] == nil && !m.mine(x.P, e.From) {
+			x.Epoch <= p.epoch && !p.inSets(e.From) && p.links[e.From] == nil && !m.mine(x.P, e.From) && !m.leaves(e.From) {
 			drop = append(drop, x.P)
 		}
 	}

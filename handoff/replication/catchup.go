@@ -14,13 +14,11 @@ import (
 // This file lets a replica that has fallen behind go on where it was: the mutations that it
 // has missed are read from the hints and sent in front of those that follow.
 //
-// Its copy must be a beginning of the partition here. It is when it is of the running tenure
-// and not ahead: everything in it came from this holder, in order, and this holder has
-// lost nothing of it (bases.go). It also is when it is exactly the copy that the tenure
-// began with: the last holder returns like that, if it stalled between two mutations.
-// Then it adopts the tenure first. The link stays in the state "opening" meanwhile: a
-// member of the set stays one, no caller waits for one that has left it, and it enters the
-// set as any other does, when it has everything.
+// Its copy must be a beginning of the partition here, and machine/series.go has the rule. A copy
+// of another tenure adopts the running one first, where it is: (epoch, sequence) names a beginning
+// of what the holder of that epoch has, wherever the tenure itself began. The link stays in the
+// state "opening" meanwhile: a member of the set stays one, no caller waits for one that has left
+// it, and it enters the set as any other does, when it has everything.
 
 const (
 	// pieceBytes is read from the hints at once.
@@ -97,10 +95,15 @@ func (r *replica) catchUp(ctx context.Context, j catchUpJob) error {
 		return err
 	}
 	r.rs.opts.Acks.Acknowledged(r.id, l.a.P, l.a.Attempt, seq)
+	r.rs.opts.Hints.Resumes(r.id, l.a.P, l.a.Epoch, last) // the copy changes from here on
+	var at hints.Cursor
 	for seq < last {
-		ms, err := r.rs.opts.Hints.Read(l.a.P, l.a.Epoch, seq, last, pieceBytes)
+		ms, err := r.rs.opts.Hints.Read(&at, l.a.P, seq, last, pieceBytes)
 		if err != nil {
 			return err
+		}
+		for i := range ms {
+			ms[i].Epoch = l.a.Epoch // a copy takes nothing of a tenure that is over
 		}
 		if err := r.sendHints(ctx, l, ms); err != nil {
 			return err
@@ -157,10 +160,28 @@ func (r *replica) caughtUp(ctx context.Context, l *link, last crawl.Seq) error {
 	return nil
 }
 
-// KeepHints begins the hints of a partition that was promoted in the place of nodes that
-// are away.
+// ResumeHints takes up what an earlier process has left. It is called before the store
+// changes: a series that lacks a mutation is dropped.
+func (rs *Replicas) ResumeHints(ctx context.Context) {
+	s := rs.opts.Store
+	resumed := rs.opts.Hints.Load(func(p crawl.Partition) machine.Found {
+		k := s.Kept(p)
+		if k.Suspect || k.Unsure || k.State == machine.Released {
+			return machine.Found{} // no series goes on there
+		}
+		return machine.Found{Generation: s.Generation(p), Epoch: k.Epoch, Seq: k.Seq, Held: k.State == machine.Holding}
+	})
+	for _, x := range resumed {
+		if x.Held && s.Attach(ctx, x.P, x.Epoch, x.Seq, rs.opts.Hints.Add) != nil {
+			rs.opts.Hints.Drop(x.P)
+		}
+	}
+}
+
+// KeepHints goes on with the hints of a partition that was promoted here, and begins some when
+// that was in the place of nodes that are away.
 func (rs *Replicas) KeepHints(ctx context.Context, a *machine.Promote, away []crawl.NodeID) {
-	if len(away) == 0 || !rs.opts.Hints.BeginTenure(away, hints.Promoted{P: a.P, Epoch: a.Epoch, From: a.FromEpoch, Seq: a.Seq}) {
+	if !rs.opts.Hints.Promote(away, hints.Promoted{P: a.P, Generation: rs.opts.Store.Generation(a.P), Epoch: a.Epoch, From: a.FromEpoch, Seq: a.Seq}) {
 		return
 	}
 	if rs.opts.Store.Attach(ctx, a.P, a.Epoch, a.Seq, rs.opts.Hints.Add) != nil { // something was stored meanwhile
@@ -169,7 +190,7 @@ func (rs *Replicas) KeepHints(ctx context.Context, a *machine.Promote, away []cr
 }
 
 // keepHints begins hints for the links that are about to be given up, of those whose
-// replica follows or did so before. r.mu is held.
+// replica follows, did so before, or was about to. r.mu is held.
 func (r *replica) keepHints() {
 	missing := map[*link][]crawl.Mutation{}
 	note := func(items []item) {
@@ -184,14 +205,40 @@ func (r *replica) keepHints() {
 	}
 	note(r.queue)
 	for _, l := range r.links {
-		if l.over || !l.live {
-			continue
-		}
-		ms := missing[l]
-		base := l.last
-		if len(ms) > 0 {
-			base = ms[0].Seq - 1
-		}
-		l.feeds = r.rs.opts.Hints.Begin(r.id, l.a.P, l.a.Epoch, base, slices.Clip(ms))
+		l.keepHints(missing[l])
 	}
+}
+
+// keepHints begins hints for a link that is about to end; ms are not acknowledged. r.mu is held.
+func (l *link) keepHints(ms []crawl.Mutation) {
+	at, sent := l.opened, l.last
+	switch {
+	case l.over:
+		return
+	case l.live && len(ms) > 0:
+		at.Seq = ms[0].Seq - 1
+	case l.live:
+		at.Seq = sent
+	case l.a.Based: // nothing was sent; the copy may have adopted the tenure where that begins
+		at.Seq, sent, ms = l.a.BaseSeq, l.a.BaseSeq, l.pending
+	default:
+		return
+	}
+	l.feeds = l.r.rs.opts.Hints.Begin(hints.Behind{Node: l.r.id, P: l.a.P, At: at, Own: l.opened.Seq, Sent: sent}, slices.Clip(ms))
+}
+
+// unacknowledged are the mutations of one link that wait or are on their way. r.mu is held.
+func (r *replica) unacknowledged(l *link) (ms []crawl.Mutation) {
+	note := func(items []item) {
+		for i := range items {
+			if items[i].link == l {
+				ms = append(ms, items[i].m)
+			}
+		}
+	}
+	for i := range r.inFlight {
+		note(r.inFlight[i].items)
+	}
+	note(r.queue)
+	return ms
 }

@@ -8,9 +8,9 @@
 // replica has (open.go). Then it continues in the cheapest correct way:
 //
 //   - The copy has everything that is here: only the mutations that follow are sent.
-//   - The copy is a prefix of what is here, and the hints cover the rest: it is caught up from
-//     them (catchup.go).
-//   - The tenure began with exactly this copy: it adopts the tenure, and is caught up.
+//   - The copy is proved to be a prefix of what is here, and the hints cover the rest: it is caught
+//     up from them (catchup.go).
+//   - So is a copy of another tenure: it adopts this one, and is caught up.
 //   - Any other copy, or none: a snapshot is sent (snapshot.go); mutations wait in memory meanwhile
 //     and follow it.
 //

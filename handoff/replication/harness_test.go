@@ -24,6 +24,8 @@ func (holder) Kept(crawl.Partition) machine.Kept {
 	return machine.Kept{State: machine.Holding, Epoch: 1, MaxEpoch: 1, Seq: 7}
 }
 
+func (holder) Generation(crawl.Partition) uint32 { return 1 }
+
 func (holder) Size(crawl.Partition) int64 { return 1 }
 
 func (holder) Export(context.Context, crawl.Partition, Sink) (Export, error) { return empty{}, nil }
@@ -95,7 +97,7 @@ func underTest(t *testing.T) (*Replicas, posted) {
 	rs := New(ctx, Options{Boot: 1, Store: holder{}, Transport: taker{},
 		Call: noCall,
 		Post: func(_ context.Context, e machine.Event) bool { events <- e; return true },
-		Acks: acks.New(partitions), Hints: hints.New("", nil, slog.New(slog.DiscardHandler)),
+		Acks: acks.New(partitions), Hints: hints.New(hints.Options{Logger: slog.New(slog.DiscardHandler)}),
 		BytesPerSecond: 1 << 30, Logger: slog.New(slog.DiscardHandler)},
 		[]machine.Loaded{{P: 1, State: machine.Holding, Epoch: 1}})
 	t.Cleanup(func() { cancel(); rs.End() })

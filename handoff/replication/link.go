@@ -28,6 +28,7 @@ const StallTimeout = 3 * time.Second
 type link struct {
 	r       *replica
 	a       machine.OpenLink
+	opened  machine.Found    // what was here when it was opened
 	pending []crawl.Mutation // until the copy is there
 	bytes   int
 	room    int       // bound of bytes; 0: maxPending
@@ -148,7 +149,8 @@ func (r *replica) replace(l *link) *link {
 		return nil
 	}
 	l.over = true
-	next := &link{r: r, a: l.a}
+	next := &link{r: r, a: l.a, opened: l.opened}
+	next.a.Based = false
 	r.links[l.a.P] = next
 	return next
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"crawlnode/crawl"
-	"crawlnode/handoff/hints"
 	"crawlnode/handoff/machine"
 	"crawlnode/handoff/wire"
 )
@@ -113,8 +112,8 @@ func (r *replica) inspect(ctx context.Context, ls []*link) {
 	}
 }
 
-// resume continues a link from the copy that the other node has. True: that is the copy that
-// the tenure began with, and it must adopt the tenure first.
+// resume continues a link from the copy that the other node has. True: that one is of another
+// tenure, and must adopt this one first.
 func (r *replica) resume(ctx context.Context, l *link, a machine.Answer) (late bool) {
 	k := r.rs.opts.Store.Kept(l.a.P) // read after the answer: what the copy has beyond this is lost here
 	same := a.Copy && !a.Suspect && a.Epoch == l.a.Epoch
@@ -132,21 +131,22 @@ func (r *replica) resume(ctx context.Context, l *link, a machine.Answer) (late b
 		return false
 	}
 	r.rs.bases.meet(l.a.P, r.id)
+	there, on := machine.Found{Epoch: a.Epoch, Seq: a.Seq}, machine.Anew
+	if a.Copy && !a.Suspect && k.State == machine.Holding {
+		on = r.rs.opts.Hints.Continues(r.id, l.a.P, l.a.Epoch, there)
+	}
 	switch {
-	case same && a.Seq == k.Seq && r.rs.opts.Store.Attach(ctx, l.a.P, l.a.Epoch, a.Seq, l.sink) == nil:
+	case same && a.Seq == k.Seq && !r.rs.opts.Hints.Doubts(r.id, l.a.P, there) && r.rs.opts.Store.Attach(ctx, l.a.P, l.a.Epoch, a.Seq, l.sink) == nil:
 		r.goLive(ctx, l, a.Seq)
-	case same && k.State == machine.Holding && r.rs.opts.Hints.Covers(l.a.P, l.a.Epoch, a.Seq):
+	case on == machine.ByTail:
 		r.queueCatchUp(l, a.Seq)
-	case a.Copy && !a.Suspect && !a.Unsure && k.State == machine.Holding && r.rs.opts.Hints.BeganAt(promoted(l, a)):
+	case on == machine.ByTenure:
 		l.a.BaseEpoch, l.a.BaseSeq = a.Epoch, a.Seq
 		return true
 	default:
+		r.rs.opts.Logger.Debug("nothing proves that a copy is a beginning of what is here, or the hints do not reach so far back: it is made anew",
+			"partition", l.a.P, "peer", r.id, "copy", a.Copy, "copy_epoch", a.Epoch, "copy_mutation", a.Seq, "epoch", l.a.Epoch, "mutation", k.Seq)
 		r.queueCopy(ctx, l)
 	}
 	return false
-}
-
-// promoted is a copy as the one that the tenure of a link may have begun with.
-func promoted(l *link, a machine.Answer) hints.Promoted {
-	return hints.Promoted{P: l.a.P, Epoch: l.a.Epoch, From: a.Epoch, Seq: a.Seq}
 }

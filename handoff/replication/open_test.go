@@ -2,11 +2,15 @@ package replication
 
 import (
 	"context"
+	"log/slog"
+	"path/filepath"
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/hints"
 	"crawlnode/handoff/machine"
 	"crawlnode/handoff/wire"
 )
@@ -48,4 +52,70 @@ func TestOpen(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOpenAfterALoss: this node kept hints for b, then its disk lost the mutations after the fifth,
+// and it has made two others since. b goes on from what both have. A copy with as many mutations as
+// are here has lost ones among them, and is made anew.
+func TestOpenAfterALoss(t *testing.T) {
+	link := machine.OpenLink{P: 1, Node: "b", Epoch: 1, Attempt: 3}
+	for seq, want := range map[crawl.Seq]struct{ copied, caughtUp int64 }{3: {0, 1}, 5: {0, 1}, 2: {1, 0}, 6: {1, 0}, 7: {1, 0}} {
+		dir := filepath.Join(t.TempDir(), "hints")
+		log := func() *hints.Log {
+			return hints.New(hints.Options{Dir: dir, Keep: time.Hour, Logger: slog.New(slog.DiscardHandler)})
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		first := log()
+		first.Load(func(crawl.Partition) machine.Found { return machine.Found{} })
+		first.Begin(hints.Behind{Node: "b", P: 1, At: machine.Found{Generation: 1, Epoch: 1, Seq: 3, Held: true}, Sent: 7},
+			[]crawl.Mutation{mutationOf(4, 9), mutationOf(5, 9), mutationOf(6, 9), mutationOf(7, 9)})
+		first.Run(ended)
+		second := log()
+		second.Load(func(crawl.Partition) machine.Found {
+			return machine.Found{Generation: 1, Epoch: 1, Seq: 5, Held: true}
+		})
+		second.Add(1, mutationOf(6, 9))
+		second.Add(1, mutationOf(7, 9))
+		second.Run(ended)
+		synctest.Test(t, func(t *testing.T) {
+			rs, _ := underTest(t)
+			rs.opts.Hints = log()
+			rs.ResumeHints(t.Context())
+			rs.opts.Call = func(_ context.Context, _ crawl.NodeID, _ string, _, reply any) error {
+				reply.(*wire.WhereReply).Copies = []machine.Answer{{P: 1, Copy: true, Epoch: 1, Seq: seq}}
+				return nil
+			}
+			rs.Open(t.Context(), link)
+			synctest.Wait()
+			if rs.Copied() != want.copied || rs.CaughtUp() != want.caughtUp {
+				t.Errorf("a copy at mutation %d: %d copied, %d caught up; want %+v", seq, rs.Copied(), rs.CaughtUp(), want)
+			}
+		})
+	}
+}
+
+// TestLeavesBeforeItAnswers: a link to a node that drains is closed before the node has said whether
+// its copy goes on. The hints cover a copy that does, at just that mutation.
+func TestLeavesBeforeItAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rs, _ := underTest(t)
+		log := hints.New(hints.Options{Dir: filepath.Join(t.TempDir(), "hints"), Keep: time.Hour, Logger: slog.New(slog.DiscardHandler)})
+		rs = idle(rs)
+		rs.opts.Hints = log
+		link := machine.OpenLink{P: 1, Node: "b", Epoch: 1, Attempt: 3, Based: true, BaseEpoch: 0, BaseSeq: 7}
+		rs.Open(t.Context(), link)
+		rs.of("b").links[1].sink(1, mutationOf(8, 9))
+		l := rs.of("b").links[1]
+		rs.Close(machine.CloseLink{P: 1, Node: "b", Attempt: 3, Leaves: true})
+		l.sink(1, mutationOf(9, 9))
+		for c, want := range map[machine.Found]machine.Continuation{{Epoch: 1, Seq: 7}: machine.ByTail, {Epoch: 1, Seq: 8}: machine.Anew, {Epoch: 0, Seq: 7}: machine.Anew} {
+			if got := log.Continues("b", 1, 1, c); got != want {
+				t.Errorf("a copy at %+v goes on by %v, want %v", c, got, want)
+			}
+		}
+		if ms, err := log.Read(&hints.Cursor{}, 1, 7, 9, 1<<20); err != nil || len(ms) != 2 {
+			t.Errorf("%d mutations, %v", len(ms), err)
+		}
+	})
 }

@@ -18,6 +18,9 @@ type Sink func(p crawl.Partition, m crawl.Mutation) bool
 // Store is what is read of the node's partitions.
 type Store interface {
 	Kept(p crawl.Partition) machine.Kept
+	// Generation numbers the copies that this node ever had of a partition: one that takes the
+	// place of another has a higher one.
+	Generation(p crawl.Partition) uint32
 	// Size is about the size of a snapshot, in bytes.
 	Size(p crawl.Partition) int64
 	// Export opens a snapshot of what is here and attaches sink, when it is not

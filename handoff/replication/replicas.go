@@ -147,14 +147,14 @@ func (rs *Replicas) KeepMembers(members map[crawl.NodeID]crawl.Boot) {
 // change the partition.
 func (rs *Replicas) Open(ctx context.Context, a machine.OpenLink) {
 	r := rs.of(a.Node)
-	l := &link{r: r, a: a}
+	l := &link{r: r, a: a, opened: machine.Found{Generation: rs.opts.Store.Generation(a.P), Epoch: a.Epoch, Seq: rs.opts.Store.Kept(a.P).Seq, Held: true}}
 	rs.opts.Acks.LinkOpened(a.Node, a.P, a.Attempt)
 	if a.Based && rs.opts.Store.Attach(ctx, a.P, a.Epoch, a.BaseSeq, l.sink) != nil {
-		a.Based = false
+		l.a.Based = false
 	}
 	r.mu.Lock()
 	r.links[a.P] = l
-	if a.Based {
+	if l.a.Based {
 		r.based = append(r.based, l)
 	} else {
 		r.wanted = append(r.wanted, l)
@@ -163,7 +163,7 @@ func (rs *Replicas) Open(ctx context.Context, a machine.OpenLink) {
 	crawl.Signal(r.work)
 }
 
-// Close ends a link.
+// Close ends a link. Hints are kept for a node that leaves: it may be back soon.
 func (rs *Replicas) Close(a machine.CloseLink) {
 	rs.mu.Lock()
 	r := rs.nodes[a.Node]
@@ -174,6 +174,9 @@ func (rs *Replicas) Close(a machine.CloseLink) {
 	}
 	r.mu.Lock()
 	if l := r.links[a.P]; l != nil && l.a.Attempt == a.Attempt {
+		if a.Leaves {
+			l.keepHints(r.unacknowledged(l))
+		}
 		l.over = true
 		l.pending = nil
 		delete(r.links, a.P)

@@ -58,6 +58,12 @@ func (s Store) Kept(p crawl.Partition) handoff.Kept {
 	return k
 }
 
+// Generation numbers the copies that this node ever had of a partition.
+func (s Store) Generation(p crawl.Partition) uint32 {
+	m, _ := s.front.Meta(p)
+	return m.Generation
+}
+
 // Size is the approximate size of a snapshot, in bytes.
 func (s Store) Size(p crawl.Partition) int64 {
 	m, _ := s.front.Meta(p)

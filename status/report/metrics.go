@@ -94,7 +94,7 @@ func (r *Reporter) Metrics() metrics.Sample {
 		s.Partitions, s.Moving = metrics.Counts{"held": int64(f.Held), "replica": int64(f.Replicas)}, int64(m.Moving)
 		s.Hosts = metrics.Counts{"in_flight": h.InFlight, "ready": h.Ready, "waiting": h.Waiting,
 			"backoff": h.Backoff, "frozen": h.Frozen, "over_share": h.OverShare}
-		s.HandoffBytes = moves.BytesMoved()
+		s.HandoffBytes, s.CatchUpBytes = moves.BytesMoved(), moves.HintBytes()
 	}
 	return s
 }
