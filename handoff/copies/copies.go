@@ -104,7 +104,7 @@ func (c *Copies) Where(from Sender, body json.RawMessage) (wire.WhereReply, erro
 		}
 		c.marks.Note(w.P, from, w.Attempt)
 		k := c.opts.Store.Kept(w.P)
-		r.Copies = append(r.Copies, machine.Answer{P: w.P, Holds: k.State == machine.Holding, Copy: k.Copy, Suspect: k.Suspect, Epoch: k.Epoch, Seq: k.Seq})
+		r.Copies = append(r.Copies, machine.Answer{P: w.P, Holds: k.State == machine.Holding, Copy: k.Copy, Suspect: k.Suspect, Unsure: k.Unsure, Epoch: k.Epoch, Seq: k.Seq})
 	}
 	return r, nil
 }

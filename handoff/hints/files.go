@@ -389,6 +389,14 @@ func (fs *files) adopt(f *file) {
 	fs.bytes += f.size
 }
 
+// grow counts what was appended to a file. One that is dead is counted no more.
+func (fs *files) grow(f *file, bytes int) {
+	f.size += int64(bytes)
+	if !f.dead {
+		fs.bytes += int64(bytes)
+	}
+}
+
 // release ends one use. A file without uses is deleted, unless it is the current one.
 func (fs *files) release(f *file) {
 	f.users--
@@ -429,6 +437,18 @@ func (fs *files) removeAll() {
 	for _, f := range slices.Clone(fs.list) {
 		fs.remove(f)
 	}
+}
+
+// clear deletes everything, also what was not opened, so that no power loss brings it back.
+func (fs *files) clear() error {
+	entries, err := os.ReadDir(fs.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(fs.dir, e.Name())))
+	}
+	return errors.Join(err, fs.sync())
 }
 
 // closeAll closes what is open. The files stay for the next process.

@@ -39,6 +39,12 @@ func (l *Log) Load(found func(crawl.Partition) machine.Found) []Resumed {
 		l.dropAll()
 		deleteAll(l.files.unused)
 		l.files.unused = nil
+		if err := l.files.clear(); err != nil {
+			// They would be taken up by the next start, when the store has other mutations under their
+			// numbers: what is kept from now on could not say that they are over.
+			l.opts.Logger.Warn("hints of the last run cannot be deleted: none are kept; delete the folder", "dir", l.opts.Dir, "err", err)
+			l.files.closed = true
+		}
 		return nil
 	}
 	var on []Resumed
@@ -80,20 +86,23 @@ func (l *Log) load(found func(crawl.Partition) machine.Found, now time.Time) err
 			l.files.remove(f)
 		}
 	}
+	// What was cut off or dropped must stay so, whatever is lost with the power: the store writes
+	// other mutations under these numbers. So the new head is there before an old one goes, and old
+	// ones go from the oldest on.
+	if len(l.parts) > 0 {
+		f, err := l.files.create(l.headLocked())
+		if err != nil {
+			return err
+		}
+		l.files.adopt(f)
+		if err := errors.Join(f.f.Sync(), l.files.sync()); err != nil {
+			return err
+		}
+	}
 	unused := l.files.unused
 	l.files.unused = nil
 	deleteAll(unused)
-	// What was cut off or dropped must stay so, whatever is lost with the power: the store writes
-	// other mutations under these numbers.
-	if len(l.parts) == 0 {
-		return l.files.sync()
-	}
-	f, err := l.files.create(l.headLocked())
-	if err != nil {
-		return err
-	}
-	l.files.adopt(f)
-	return errors.Join(f.f.Sync(), l.files.sync())
+	return l.files.sync()
 }
 
 // states are the series as the newest file leaves them.
@@ -107,25 +116,27 @@ func (fs *files) states() map[crawl.Partition]state {
 		}
 	}
 	for i, f := range fs.list {
-		// Without its head nothing is known: it may have said that proofs end earlier.
-		clear(now)
-		all, begin, err := f.head()
-		if err != nil {
-			continue
-		}
-		for _, s := range all {
-			one(s)
-		}
-		if i < len(fs.list)-1 && f.foot() {
-			continue // the head of the next file has the states
-		}
-		f.scan(begin, one, func(m crawl.CopyMutation) {
-			if s, ok := now[m.Partition]; ok {
-				if _, ok := s.Series.Follow(m.Epoch, m.Seq); !ok {
-					delete(now, m.Partition)
-				}
+		if i == len(fs.list)-1 {
+			// Without its head nothing is known: it may have said that proofs end earlier.
+			all, begin, err := f.head()
+			if err != nil {
+				continue
 			}
-		})
+			for _, s := range all {
+				one(s)
+			}
+			f.scan(begin, one, func(m crawl.CopyMutation) {
+				if s, ok := now[m.Partition]; ok {
+					if _, ok := s.Series.Follow(m.Epoch, m.Seq); !ok {
+						delete(now, m.Partition)
+					}
+				}
+			})
+		} else if !f.foot() { // the head of the last file has the states: only places are wanted
+			if _, begin, err := f.recordAt(0); err == nil {
+				f.scan(begin, func(state) {}, func(crawl.CopyMutation) {})
+			}
+		}
 	}
 	return now
 }

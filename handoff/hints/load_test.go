@@ -1,6 +1,7 @@
 package hints
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -273,5 +274,91 @@ func TestWithoutIndex(t *testing.T) {
 	}
 	if err := x.readAll(part, 10, 60, 40); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCaughtUpStaysSo: the next process does not doubt the copy of a node that has caught up while
+// hints were kept for another one.
+func TestCaughtUpStaysSo(t *testing.T) {
+	t.Parallel()
+	x := logUnderTest(t)
+	x.begin(part, 10, mutationOf(11, 40), mutationOf(12, 40))
+	for _, node := range []crawl.NodeID{"c", "d", "e"} {
+		x.Begin(Behind{Node: node, P: part, At: machine.Found{Generation: 1, Epoch: 7, Seq: 12}, Sent: 12}, nil)
+	}
+	x.saveAll()
+	x.Resumes("b", part, 7, 12)
+	x.CaughtUp("b", part)
+	x.InSync(part, machine.Set{Epoch: 7, Members: []crawl.NodeID{"c"}})
+	for seq := crawl.Seq(13); seq <= 60; seq++ {
+		x.Add(part, mutationOf(seq, 40))
+	}
+	x.parts[part].since["d"] = time.Now().Add(-x.opts.Keep - time.Second)
+	x.expire(time.Now())
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	x.Run(ended)
+	y, on := after(t, x.opts.Dir, 60)
+	if len(on) != 1 || !y.Doubts("e", part, machine.Found{Epoch: 7, Seq: 60}) {
+		t.Fatalf("%v go on", on)
+	}
+	for _, node := range []crawl.NodeID{"b", "c", "d"} {
+		if y.Doubts(node, part, machine.Found{Epoch: 7, Seq: 60}) {
+			t.Errorf("the copy of %s is doubted: %v", node, y.parts[part].Behind)
+		}
+	}
+}
+
+// TestUnreadableFolder: when hints cannot be read, none of them is left for a later start, for which
+// the store has other mutations under their numbers; new ones are kept.
+func TestUnreadableFolder(t *testing.T) {
+	t.Parallel()
+	dir := killed(t)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := filepath.Join(dir, entries[0].Name())
+	whole, err := os.ReadFile(bad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(bad), os.Symlink("/nonexistent/x", bad)); err != nil {
+		t.Fatal(err)
+	}
+	two, on := after(t, dir, 30)
+	if n, _ := two.onDisk(); n != 0 || len(on) > 0 {
+		t.Errorf("%d files are left, %v go on", n, on)
+	}
+	if two.begin(part, 30); two.parts[part] == nil {
+		t.Error("nothing new is kept")
+	}
+	two.saveAll()
+	if err := os.WriteFile(bad, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, on := after(t, dir, 60); len(on) > 0 {
+		t.Errorf("%v of the first process go on", on)
+	}
+}
+
+// TestBytesOfDeadFiles: a series that ends while its file is written leaves nothing in the books.
+func TestBytesOfDeadFiles(t *testing.T) {
+	t.Parallel()
+	x := logUnderTest(t)
+	x.begin(part, 10, mutationOf(11, 40))
+	x.saveAll()
+	f, err := x.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.CaughtUp("b", part)
+	x.mu.Lock()
+	x.files.grow(f, 1000)
+	x.files.release(f)
+	x.mu.Unlock()
+	x.saveAll()
+	if n, size := x.onDisk(); n != 0 || size != x.Bytes() {
+		t.Errorf("%d files of %d bytes, %d in the books", n, size, x.Bytes())
 	}
 }

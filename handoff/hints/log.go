@@ -273,8 +273,16 @@ func (l *Log) CaughtUp(id crawl.NodeID, p crawl.Partition) {
 	}
 	delete(x.Behind, id)
 	delete(x.since, id)
+	l.changedLocked(x)
+}
+
+// changedLocked has it written that fewer nodes are behind: after a restart the proof of one that
+// has caught up would raise doubts about its copy. Without any the series is over.
+func (l *Log) changedLocked(x *series) {
 	if len(x.Behind) == 0 {
-		l.dropLocked(p)
+		l.dropLocked(x.p)
+	} else {
+		l.noteLocked(x)
 	}
 }
 
@@ -282,8 +290,15 @@ func (l *Log) CaughtUp(id crawl.NodeID, p crawl.Partition) {
 func (l *Log) InSync(p crawl.Partition, set machine.Set) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if x := l.parts[p]; x != nil && !x.Series.InSync(set) {
-		l.dropLocked(p)
+	x := l.parts[p]
+	if x == nil {
+		return
+	}
+	before := len(x.Behind)
+	x.Series.InSync(set)
+	maps.DeleteFunc(x.since, func(id crawl.NodeID, _ time.Time) bool { _, ok := x.Behind[id]; return !ok })
+	if len(x.Behind) < before {
+		l.changedLocked(x)
 	}
 }
 
@@ -488,8 +503,7 @@ func (l *Log) write(batch []*entry) error {
 	if err != nil {
 		return err
 	}
-	f.size += int64(len(frame))
-	l.files.bytes += int64(len(frame))
+	l.files.grow(f, len(frame))
 	for _, w := range places {
 		if w.x.gone {
 			continue
@@ -522,7 +536,10 @@ func (l *Log) open() (*file, error) {
 		l.mu.Unlock()
 		return f, nil
 	}
-	most := min(l.files.most, (l.opts.Free()+l.files.bytes)/share)
+	l.mu.Unlock()
+	free := l.opts.Free() // asks the disk
+	l.mu.Lock()
+	most := min(l.files.most, (free+l.files.bytes)/share)
 	for len(l.files.list) > 0 && (l.files.bytes+l.files.each > most || l.spans > maxSpans) {
 		l.dropOldest()
 	}
@@ -545,6 +562,10 @@ func (l *Log) open() (*file, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The head may be the only one that says where proofs end: older files are deleted later.
+	if err := errors.Join(f.f.Sync(), l.files.sync()); err != nil {
+		return nil, errors.Join(err, f.f.Close(), os.Remove(f.path))
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.files.adopt(f)
@@ -560,8 +581,7 @@ func (l *Log) closeFile(f *file) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil {
-		f.size += int64(len(foot))
-		l.files.bytes += int64(len(foot))
+		l.files.grow(f, len(foot))
 	}
 	l.files.release(f)
 }
@@ -599,15 +619,16 @@ func (l *Log) dropOldest() {
 func (l *Log) expire(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for p, x := range l.parts {
+	for _, x := range l.parts {
+		before := len(x.Behind)
 		for id, since := range x.since {
 			if now.Sub(since) > l.opts.Keep {
 				delete(x.since, id)
 				delete(x.Behind, id)
 			}
 		}
-		if len(x.Behind) == 0 {
-			l.dropLocked(p)
+		if len(x.Behind) < before {
+			l.changedLocked(x)
 		}
 	}
 }
@@ -629,6 +650,12 @@ func (l *Log) end() {
 	l.saveAll()
 	l.mu.Lock()
 	l.files.closed = true
+	last := l.files.current()
+	l.mu.Unlock()
+	if last != nil { // with its index the next start need not read it as a whole, once it has files of its own
+		_, _ = last.f.WriteAt(last.appendFoot(nil), last.size) // without it, it is read as a whole
+	}
+	l.mu.Lock()
 	l.files.closeAll()
 	clear(l.parts)
 	l.unsaved, l.buffered, l.spans = nil, 0, 0

@@ -135,6 +135,11 @@ func (r *replica) resume(ctx context.Context, l *link, a machine.Answer) (late b
 	if a.Copy && !a.Suspect && k.State == machine.Holding {
 		on = r.rs.opts.Hints.Continues(r.id, l.a.P, l.a.Epoch, there)
 	}
+	if on == machine.ByTenure && a.Unsure {
+		// It may lack the end of what it has acknowledged. A copy that adopts a tenure counts as sure,
+		// and it may be in the recorded set: it leaves the set while it is made anew.
+		on = machine.Anew
+	}
 	switch {
 	case same && a.Seq == k.Seq && !r.rs.opts.Hints.Doubts(r.id, l.a.P, there) && r.rs.opts.Store.Attach(ctx, l.a.P, l.a.Epoch, a.Seq, l.sink) == nil:
 		r.goLive(ctx, l, a.Seq)

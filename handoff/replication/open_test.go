@@ -119,3 +119,36 @@ func TestLeavesBeforeItAnswers(t *testing.T) {
 		}
 	})
 }
+
+// TestUnsureCopyAdoptsNothing: a copy of an earlier tenure whose machine lost power may lack the end
+// of what it has acknowledged. One that adopts a tenure counts as sure, so it is made anew.
+func TestUnsureCopyAdoptsNothing(t *testing.T) {
+	for unsure, want := range map[bool][]string{false: {wire.CallWhere, wire.CallAdopt}, true: {wire.CallWhere}} {
+		synctest.Test(t, func(t *testing.T) {
+			rs, _ := underTest(t)
+			rs.opts.Hints = hints.New(hints.Options{Dir: filepath.Join(t.TempDir(), "hints"), Keep: time.Hour,
+				Logger: slog.New(slog.DiscardHandler)})
+			rs.opts.Hints.Begin(hints.Behind{Node: "b", P: 1, At: machine.Found{Generation: 1, Epoch: 0, Seq: 3, Held: true}, Sent: 7}, nil)
+			for seq := crawl.Seq(4); seq <= 7; seq++ {
+				m := mutationOf(seq, 9)
+				m.Epoch = 0
+				rs.opts.Hints.Add(1, m)
+			}
+			rs.opts.Hints.Promote(nil, hints.Promoted{P: 1, Generation: 1, Epoch: 1, From: 0, Seq: 7})
+			var asked []string
+			rs.opts.Call = func(_ context.Context, _ crawl.NodeID, call string, _, reply any) error {
+				asked = append(asked, call)
+				if where, ok := reply.(*wire.WhereReply); ok {
+					where.Copies = []machine.Answer{{P: 1, Copy: true, Unsure: unsure, Epoch: 0, Seq: 5}}
+					return nil
+				}
+				return context.Canceled // what becomes of the adoption is tested elsewhere
+			}
+			rs.Open(t.Context(), machine.OpenLink{P: 1, Node: "b", Epoch: 1, Attempt: 3})
+			synctest.Wait()
+			if !slices.Equal(asked, want) || unsure && rs.Copied() != 1 {
+				t.Errorf("unsure %v: it is asked %v, want %v; %d copied", unsure, asked, want, rs.Copied())
+			}
+		})
+	}
+}
