@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -81,8 +82,9 @@ func (s *server) zoneNode(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if err := decodeStrict(body, &b); err != nil {
-		writeProblem(w, http.StatusBadRequest, `the body is not {"zone":"rack-7"}`)
+	var given map[string]json.RawMessage // a body without a zone is a mistake, and takes no node out of its zone
+	if err := decodeStrict(body, &b); err != nil || json.Unmarshal(body, &given) != nil || given["zone"] == nil {
+		writeProblem(w, http.StatusBadRequest, `the body is not {"zone":"rack-7"}, or {"zone":null} for none`)
 		return
 	}
 	if b.Zone == nil {

@@ -67,7 +67,7 @@ func (*nodesWeightVerb) Help() string {
 A node owns partitions in proportion to its weight: one of weight 4 owns four
 times as many as one of weight 1. The partitions that have another owner by it
 move, while the crawl goes on. The weight holds over restarts, until the node is
-started with another --weight than now.`
+started with another --weight than it was when the weight was changed.`
 }
 
 func (v *nodesWeightVerb) Run(ctx context.Context, env *Env) int {
@@ -77,7 +77,7 @@ func (v *nodesWeightVerb) Run(ctx context.Context, env *Env) int {
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		n, err := c.WeighNode(ctx, v.Node, v.Weight)
 		if err == nil {
-			fmt.Fprintf(env.Stdout, "%s has weight %d: partitions move; watch with crawlnode status\n", nodeText(n), v.Weight)
+			fmt.Fprintf(env.Stdout, "%s has weight %d from the next view of the members on: partitions move then; watch with crawlnode nodes list\n", nodeText(n), v.Weight)
 		}
 		return err
 	})
@@ -86,8 +86,8 @@ func (v *nodesWeightVerb) Run(ctx context.Context, env *Env) int {
 // nodesZoneVerb changes a node's zone.
 type nodesZoneVerb struct {
 	remote `embed:""`
-	Node   string `arg:"" name:"node" help:"The node's name or id."`
-	Zone   string `arg:"" name:"name" optional:"" help:"The zone, such as a rack or a building; none: it is in no zone any more."`
+	Node   string  `arg:"" name:"node" help:"The node's name or id."`
+	Zone   *string `arg:"" name:"name" optional:"" help:"The zone, such as a rack or a building; none: it is in no zone any more."`
 }
 
 // Help gives the examples of the verb and says what it does.
@@ -97,17 +97,24 @@ func (*nodesZoneVerb) Help() string {
 The copies of a partition are on nodes of different zones while there are enough
 zones, so that what fails together, such as a rack, never has all of them. No
 partition moves by a zone; copies are made where they are missing then. The zone
-holds over restarts, until the node is started with another --zone than now.`
+holds over restarts, until the node is started with another --zone than it was
+when the zone was changed.`
 }
 
 func (v *nodesZoneVerb) Run(ctx context.Context, env *Env) int {
-	if err := (crawl.PlaceChange{Zone: &v.Zone}).Check(); err != nil {
+	zone := ""
+	if v.Zone != nil {
+		if zone = *v.Zone; zone == "" {
+			return env.Fail(command.ExitUsage, "nodes zone: the name is empty: is a variable not set? Leave it out to take %s out of its zone", v.Node)
+		}
+	}
+	if err := (crawl.PlaceChange{Zone: &zone}).Check(); err != nil {
 		return env.Fail(command.ExitUsage, "nodes zone: %v", err)
 	}
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
-		n, err := c.ZoneNode(ctx, v.Node, v.Zone)
+		n, err := c.ZoneNode(ctx, v.Node, zone)
 		if err == nil {
-			fmt.Fprintf(env.Stdout, "%s is in %s: missing copies are made; watch with crawlnode status\n", nodeText(n), plaintext.Escape(crawl.ZoneText(v.Zone)))
+			fmt.Fprintf(env.Stdout, "%s is in %s from the next view of the members on: missing copies are made then; watch with crawlnode nodes list\n", nodeText(n), plaintext.Escape(crawl.ZoneText(zone)))
 		}
 		return err
 	})

@@ -69,14 +69,14 @@ func TestOperate(t *testing.T) {
 		{"nodes list -o json", command.ExitOK, `"id": "id-1"`, ""},
 		{"nodes drain n1", command.ExitOK, "n1 (id-1) drains", ""},
 		{"nodes drain id-3", command.ExitCluster, "", "drain id-3: refused: it does not answer"},
-		{"nodes weight n1 4", command.ExitOK, "n1 (id-1) has weight 4: partitions move", ""},
+		{"nodes weight n1 4", command.ExitOK, "n1 (id-1) has weight 4 from the next view of the members on: partitions move", ""},
 		{"nodes weight id-2 4", command.ExitCluster, "", "n2 does not answer, so it keeps its weight and zone"},
 		{"nodes weight n9 4", command.ExitUsage, "", "weight n9: unknown node"},
 		{"nodes weight n1 0", command.ExitUsage, "", "a weight is a number from 1 to 16, not 0"},
 		{"nodes weight n1 17", command.ExitUsage, "", "a weight is a number from 1 to 16, not 17"},
 		{"nodes weight n1 two", command.ExitUsage, "", `"two"`},
 		{"nodes weight n1", command.ExitUsage, "", "<n>"},
-		{"nodes zone n1 rack-7", command.ExitOK, "n1 (id-1) is in zone rack-7: missing copies are made", ""},
+		{"nodes zone n1 rack-7", command.ExitOK, "n1 (id-1) is in zone rack-7 from the next view of the members on: missing copies are made", ""},
 		{"nodes zone n1", command.ExitOK, "n1 (id-1) is in no zone", ""},
 		{"nodes zone n9 a", command.ExitUsage, "", "zone n9: unknown node"},
 		{"nodes zone n1 123456789012345678901234567890123", command.ExitUsage, "", "at most 32 bytes"},
@@ -93,6 +93,7 @@ func TestOperate(t *testing.T) {
 	for _, verb := range []string{"nodes list", "nodes drain n1", "nodes forget n1 --yes", "pause", "resume"} {
 		run(t, "", append(strings.Fields(verb), "--addr", "127.0.0.1:1")...).want(t, command.ExitError, "", "nobody answers at 127.0.0.1:1")
 	}
+	run(t, "", "nodes", "zone", "n1", "", "--addr", addr).want(t, command.ExitUsage, "", "is a variable not set?")
 	run(t, "", "nodes", "forget", "--help").want(t, command.ExitOK, "Forget a node only if it is dead", "")
 }
 

@@ -179,7 +179,7 @@ func (s *Orders) send(ctx context.Context, id crawl.NodeID, m message) error {
 		return fmt.Errorf("%w: %s", crawl.ErrRefused, status.Convert(err).Message())
 	}
 	if m.Place != nil {
-		return fmt.Errorf("%s does not answer, so it keeps its weight and zone: start it with --weight and --zone, or say it again when it answers (%w)", others[i].Name, err)
+		return fmt.Errorf("%s does not answer; nodes list shows its weight and zone: start it with --weight and --zone, or say it again when it answers (%w)", others[i].Name, err)
 	}
 	return fmt.Errorf("%s does not answer: when it is dead, its partitions are taken over without a drain (%w)", others[i].Name, err)
 }

@@ -124,7 +124,7 @@ func TestPlace(t *testing.T) {
 		}
 		limited, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		if err := a.Place(limited, "silent", crawl.PlaceChange{Weight: &weight}); err == nil || !strings.Contains(err.Error(), "silent does not answer, so it keeps its weight and zone") {
+		if err := a.Place(limited, "silent", crawl.PlaceChange{Weight: &weight}); err == nil || !strings.Contains(err.Error(), "silent does not answer; nodes list shows its weight and zone") {
 			t.Errorf("a silent node: %v", err)
 		}
 	})
