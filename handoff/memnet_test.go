@@ -56,10 +56,10 @@ type memNode struct {
 	net     *memNet
 	id      crawl.NodeID
 	store   *memStore
-	driver  *Driver
-	hints   string          // the folder
+	driver  *Driver         // as ctx: written by the goroutine of the test with net.mu held, others read both by life
 	ctx     context.Context // of this life; over while it is down
 	cancel  context.CancelFunc
+	hints   string // the folder
 	ended   chan error
 	stopped bool          // it neither takes nor answers anything
 	visits  chan struct{} // closed when those of busy end; nil: none is open. Guarded by net.mu, as busy
@@ -112,15 +112,25 @@ func newMemNet(t *testing.T, ids ...crawl.NodeID) *memNet {
 	return w
 }
 
+// life returns the driver of this life, and whether it is up.
+func (n *memNode) life() (d *Driver, ctx context.Context, up bool) {
+	n.net.mu.Lock()
+	defer n.net.mu.Unlock()
+	return n.driver, n.ctx, n.ctx.Err() == nil
+}
+
 func (n *memNode) start() {
-	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.ended = make(chan error, 1)
 	if n.hints == "" {
 		n.hints = filepath.Join(n.net.t.TempDir(), "hints")
 	}
-	n.driver = NewDriver(Options{Hints: hints.Options{Dir: n.hints, Keep: time.Hour}, Self: n.id, Boot: 1, Partitions: memPartitions, Factor: 2, Limits: Limits{Out: cmp.Or(n.out, 2)}, Store: n.store,
+	d := NewDriver(Options{Hints: hints.Options{Dir: n.hints, Keep: time.Hour}, Self: n.id, Boot: 1, Partitions: memPartitions, Factor: 2, Limits: Limits{Out: cmp.Or(n.out, 2)}, Store: n.store,
 		Fetching: memFetching{node: n}, Transport: n, Changed: func() {}, Logger: slog.New(slog.DiscardHandler)}, n.store.restart())
-	d, ctx, ended := n.driver, n.ctx, n.ended
+	n.net.mu.Lock()
+	n.driver = d
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	ctx, ended := n.ctx, n.ended
+	n.net.mu.Unlock()
 	go func() { ended <- d.Run(ctx) }()
 }
 
@@ -211,7 +221,7 @@ func (w *memNet) checkContent(p crawl.Partition, n *memNode) {
 func (w *memNet) write(ctx context.Context, p crawl.Partition, k string) {
 	for _, id := range slices.Sorted(maps.Keys(w.nodes)) {
 		n := w.nodes[id]
-		if n.ctx.Err() != nil {
+		if _, _, up := n.life(); !up {
 			continue
 		}
 		tenures := n.tenures(p)
@@ -229,15 +239,17 @@ func (w *memNet) write(ctx context.Context, p crawl.Partition, k string) {
 
 // tenures and await are Tenure and Await for several partitions.
 func (n *memNode) tenures(ps ...crawl.Partition) (ts []Tenure) {
+	d, _, _ := n.life()
 	for _, p := range ps {
-		ts = append(ts, n.driver.Tenure(p))
+		ts = append(ts, d.Tenure(p))
 	}
 	return ts
 }
 
 func (n *memNode) await(ctx context.Context, ts []Tenure, full bool) []error {
 	errs := make([]error, len(ts))
-	n.driver.Await(ctx, ts, full, errs)
+	d, _, _ := n.life()
+	d.Await(ctx, ts, full, errs)
 	return errs
 }
 
@@ -282,7 +294,8 @@ func (n *memNode) Call(ctx context.Context, to crawl.NodeID, payload []byte) ([]
 	defer cancel()
 	peer := n.net.nodes[to]
 	mode := n.net.next(peer)
-	if peer.ctx.Err() != nil || mode == cutBefore {
+	d, _, up := peer.life()
+	if !up || mode == cutBefore {
 		return nil, errCut
 	}
 	if mode == cutStuck {
@@ -290,7 +303,7 @@ func (n *memNode) Call(ctx context.Context, to crawl.NodeID, payload []byte) ([]
 		return nil, ctx.Err()
 	}
 	time.Sleep(time.Millisecond)
-	answer, err := peer.driver.HandleCall(ctx, n.id, payload)
+	answer, err := d.HandleCall(ctx, n.id, payload)
 	if mode == cutAfter {
 		return nil, errCut
 	}
@@ -308,15 +321,15 @@ type memStream struct {
 
 func (n *memNode) Open(ctx context.Context, to crawl.NodeID) (Stream, error) {
 	peer := n.net.nodes[to]
-	if peer.ctx.Err() != nil {
+	d, life, up := peer.life()
+	if !up {
 		return nil, errCut
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	unhook := context.AfterFunc(peer.ctx, cancel)
+	unhook := context.AfterFunc(life, cancel)
 	there, here := make(chan []byte, 2), make(chan []byte, 2)
 	mine := &memStream{net: n.net, to: peer, ctx: ctx, cancel: cancel, in: here, out: there}
 	theirs := &memStream{net: n.net, to: n, ctx: ctx, cancel: cancel, in: there, out: here}
-	d := peer.driver
 	n.net.wg.Go(func() {
 		defer unhook()
 		defer cancel()

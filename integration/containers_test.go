@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,6 +46,9 @@ type service struct {
 	}
 	Alias string `yaml:"-"` // its name in the network beside that of the service; "": none
 }
+
+// compositions counts those of this run: each has its own name before its network, containers and volumes.
+var compositions atomic.Int64
 
 // composition runs deploy/compose.yaml with podman, on a network and ports of its own.
 // podman-compose of Debian gives containers no fixed addresses, so the test does that part itself.
@@ -84,16 +88,33 @@ var setEngine = sync.OnceValue(func() error {
 	return os.Setenv("CONTAINERS_CONF", conf)
 })
 
-// newComposition builds the image and makes the network.
+// testImage is the image of all compositions of this run: what one test builds or removes is never
+// in another's way.
+func testImage() string { return fmt.Sprintf("crawlnode-test-%d", os.Getpid()) }
+
+// buildTestImage builds it once; TestMain removes it.
+var buildTestImage = sync.OnceValue(func() error {
+	out, err := exec.Command("env", pgo(), "../.ci/image", "test", testImage()).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("building the image %s: %w\n%s", testImage(), err, out)
+	}
+	imageBuilt = true
+	return nil
+})
+
+var imageBuilt bool
+
+// newComposition has the image built and makes the network.
 func newComposition(t *testing.T) *composition {
 	t.Helper()
 	needsProcesses(t)
 	needsEngine(t)
-	c := &composition{t: t, name: fmt.Sprintf("crawlnode-test-%d", os.Getpid()), ports: map[string]string{}, next: 100}
-	tool(t, "", "env", pgo(), "../.ci/image", "test", c.name)
-	t.Cleanup(func() { c.podman("rmi", "-f", c.name) })
+	c := &composition{t: t, name: fmt.Sprintf("%s-%d", testImage(), compositions.Add(1)), ports: map[string]string{}, next: 100}
+	if err := buildTestImage(); err != nil {
+		t.Fatal(err)
+	}
 	// In a sandbox the kernel may refuse what containers are made of; that is no fault of the tree.
-	if out, err := exec.Command("podman", "run", "--rm", "--network", "none", c.name, "version").CombinedOutput(); err != nil {
+	if out, err := exec.Command("podman", "run", "--rm", "--network", "none", testImage(), "version").CombinedOutput(); err != nil {
 		if *withContainers {
 			t.Fatalf("no container runs on this machine: %v\n%s", err, out)
 		}
@@ -176,7 +197,7 @@ func (c *composition) args(name, address string, options ...string) []string {
 	for _, v := range s.SecurityOpt {
 		args = append(args, "--security-opt", strings.TrimSuffix(v, ":true"))
 	}
-	return append(append(args, c.name), s.Command...)
+	return append(append(args, testImage()), s.Command...)
 }
 
 // port is the port of this machine that a node's API is published at.

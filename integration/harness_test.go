@@ -134,6 +134,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
+	if imageBuilt {
+		_ = exec.Command("podman", "rmi", "-f", testImage()).Run() // before the settings of podman go
+	}
 	for _, dir := range []string{builtIn, engineDir} {
 		if dir != "" {
 			_ = os.RemoveAll(dir) // a leftover in the temporary folder harms nobody
