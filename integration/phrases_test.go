@@ -19,7 +19,6 @@ import (
 	"golang.org/x/net/html/atom"
 	"golang.org/x/text/unicode/norm"
 
-	"crawlnode/crawl"
 )
 
 var (
@@ -137,11 +136,7 @@ func notAmong(a, b []string) []string {
 func (n *node) everyResult(t *testing.T, query string) (links []string, total int64, exact bool) {
 	t.Helper()
 	for page := 1; ; page++ {
-		var r crawl.SearchReport
-		q := url.Values{"query": {query}, "size": {"100"}, "page": {fmt.Sprint(page)}}
-		if err := n.decode("/api/v1/search?"+q.Encode(), &r); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
+		r := n.answer(t, url.Values{"query": {query}, "size": {"100"}, "page": {fmt.Sprint(page)}})
 		for _, h := range r.Results {
 			links = append(links, h.Link)
 		}

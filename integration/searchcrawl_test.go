@@ -84,11 +84,16 @@ func (a *asking) n() int { return len(a.took) }
 func (a *asking) ask(t *testing.T, c *cluster, queries []string) {
 	n := c.nodes[a.n()%len(c.nodes)]
 	query := queries[a.n()%len(queries)]
-	began := time.Now()
-	r, err := n.search(query)
-	if err != nil {
-		t.Fatalf("%s, %q: %v", n.name, query, err)
-	}
+	var began time.Time
+	var r crawl.SearchReport
+	until(t, time.Minute, func() (missing string) { // a busy node may have none in time
+		began = time.Now()
+		var err error
+		if r, err = n.search(query); err != nil {
+			missing = fmt.Sprintf("%s, %q: %v", n.name, query, err)
+		}
+		return missing
+	})
 	a.took = append(a.took, time.Since(began))
 	if r.Coverage < 1 {
 		a.behind++
