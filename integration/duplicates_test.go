@@ -137,9 +137,9 @@ func TestDuplicatesAreStoredOnce(t *testing.T) {
 		return ""
 	})
 	t.Logf("%d pages, %d payloads, %d stored twice or more, %d revisits", count, len(stored), twice, len(revisits))
-	// A question waits for half a second: how many have no answer depends on the machine. Without
-	// any answer, two pages in five would be stored again.
-	if int64(twice) > s.Output.ContentUnansweredTotal || twice*10 > count {
+	// A question waits for half a second: how many have no answer depends on the machine, but
+	// nothing is stored again that was answered.
+	if int64(twice) > s.Output.ContentUnansweredTotal || len(revisits) == 0 {
 		t.Errorf("%d of %d bodies were stored again; %d questions had no answer in time", twice, count, s.Output.ContentUnansweredTotal)
 	}
 }
