@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -67,6 +68,9 @@ func newDebian(t *testing.T) *debian {
 // writeProgram writes a program that may be run.
 func writeProgram(t *testing.T, path, text string) {
 	t.Helper()
+	// Whoever forks meanwhile would hold the file open for writing, and it could not be run (execve(2), ETXTBSY).
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}

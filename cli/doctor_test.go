@@ -112,6 +112,9 @@ func startBeside(t *testing.T, args ...string) (http, gossip string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i, p := range ports { // where no client and no other test can take one meanwhile
+		ports[i] = strings.Replace(p, "127.0.0.1", "127.95.0.1", 1)
+	}
 	signals := make(chan os.Signal, 2)
 	errout := &watchedBuffer{want: "stop", seen: make(chan struct{})}
 	ended := make(chan int, 1)
@@ -127,7 +130,12 @@ func startBeside(t *testing.T, args ...string) (http, gossip string) {
 			t.Errorf("exit code %d:\n%s", code, errout.text())
 		}
 	})
-	<-errout.seen
+	select {
+	case <-errout.seen:
+	case code := <-ended:
+		ended <- code // for the end of the test
+		t.Fatalf("the node ended with code %d:\n%s", code, errout.text())
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ask := []string{"status", "--check", "ready", "--addr", ports[0]}

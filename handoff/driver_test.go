@@ -97,7 +97,7 @@ func TestDeath(t *testing.T) {
 		if err := w.nodes["b"].stop(); err != nil {
 			t.Fatal(err)
 		}
-		w.nodes["b"].store = newMemStore()
+		w.nodes["b"].store.wipe()
 		v := w.install(2, "a", "c")
 		time.Sleep(3 * time.Second)
 		stop()

@@ -71,6 +71,13 @@ func newMemStore() *memStore {
 	return s
 }
 
+// wipe leaves what a lost disk leaves.
+func (s *memStore) wipe() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parts = newMemStore().parts
+}
+
 func memView(t testing.TB, view crawl.Epoch, members ...crawl.NodeID) Members {
 	t.Helper()
 	table, err := ring.Build(ring.Equals(members), memPartitions, 1)

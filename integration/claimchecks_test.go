@@ -389,7 +389,7 @@ var checks = map[string]func(r *reader) string{
 	"make writes what it says": func(*reader) string {
 		// Dry: what would be run, by the parts that make test has.
 		out, err := exec.Command("make", "-C", "..", "-n", "build", "raced", "unraced",
-			"integ").CombinedOutput()
+			"integrated").CombinedOutput()
 		if err != nil {
 			return string(out)
 		}

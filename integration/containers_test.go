@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,7 +68,26 @@ func needsEngine(t *testing.T) {
 	if err := setEngine(); err != nil {
 		t.Fatal(err)
 	}
+	sweepContainers()
 }
+
+// sweepContainers removes what test binaries have left that were killed: their containers would crawl on.
+var sweepContainers = sync.OnceFunc(func() {
+	for _, kind := range []struct{ list, remove []string }{
+		{[]string{"ps", "-a", "--format", "{{.Names}}"}, []string{"rm", "-f", "-t", "0"}},
+		{[]string{"network", "ls", "--format", "{{.Name}}"}, []string{"network", "rm", "-f"}},
+		{[]string{"volume", "ls", "--format", "{{.Name}}"}, []string{"volume", "rm", "-f"}},
+	} {
+		out, _ := exec.Command("podman", kind.list...).Output() // without an engine that works the test says so itself
+		for name := range strings.FieldsSeq(string(out)) {
+			of, ok := strings.CutPrefix(name, "crawlnode-test-")
+			pid, _, _ := strings.Cut(of, "-")
+			if _, err := os.Stat("/proc/" + pid); ok && err != nil {
+				_ = exec.Command("podman", append(kind.remove, name)...).Run() // the next run tries again
+			}
+		}
+	}
+})
 
 // engineDir has the settings of podman for the whole run, as the environment is that of all tests; TestMain removes it.
 var engineDir string
@@ -121,7 +138,8 @@ func newComposition(t *testing.T) *composition {
 		unable(t, "no container runs on this machine: %v: %s", err, out)
 	}
 	for try := 0; ; try++ {
-		c.network = fmt.Sprintf("198.%d.%d.", 18+rand.IntN(2), rand.IntN(256))
+		place := claimOne(t, "networks", os.Getpid()%500, 500) // no lab has it either
+		c.network = fmt.Sprintf("198.%d.%d.", 18+place/250, place%250)
 		out, err := exec.Command("podman", "network", "create", "--subnet", c.network+"0/24", c.name).CombinedOutput()
 		if err == nil {
 			break
@@ -203,12 +221,7 @@ func (c *composition) args(name, address string, options ...string) []string {
 // port is the port of this machine that a node's API is published at.
 func (c *composition) port(name string) string {
 	if c.ports[name] == "" {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		_, c.ports[name], _ = net.SplitHostPort(l.Addr().String())
-		l.Close()
+		c.ports[name] = fmt.Sprint(freePort(c.t)) // it stays ours while its container is down
 	}
 	return c.ports[name]
 }

@@ -7,9 +7,11 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +28,21 @@ const patience = 2 * time.Minute
 type exchange struct {
 	mu    sync.Mutex
 	nodes map[string]*Membership
+	ip    string // see address
+}
+
+// exchanges counts those of this test binary.
+var exchanges atomic.Int32
+
+// address is any port of an address of loopback that nobody else uses: a port stays free for a node
+// that ends and starts again.
+func (x *exchange) address() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ip == "" {
+		x.ip = fmt.Sprintf("127.96.%d.%d", os.Getpid()%250, 1+exchanges.Add(1)%250)
+	}
+	return x.ip + ":0"
 }
 
 func (x *exchange) Call(ctx context.Context, to Member, payload []byte) ([]byte, error) {
@@ -66,7 +83,7 @@ type running struct {
 
 func (x *exchange) options(name string) Options {
 	return Options{
-		Storage: new(Memory), Name: name, Cluster: "test", Partitions: 64, Bind: "127.0.0.1:0",
+		Storage: new(Memory), Name: name, Cluster: "test", Partitions: 64, Bind: x.address(),
 		RPC: "rpc-" + name + ":1", HTTP: "http-" + name + ":1", Caller: x, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 }
@@ -295,13 +312,12 @@ func TestNameTaken(t *testing.T) {
 	}
 }
 
-// freePorts takes ports from the system and gives them back at once: somebody
-// else may be faster, but the range is wide.
-func freePorts(t *testing.T, n int) []string {
+// freePorts takes ports from the system and gives them back at once.
+func (x *exchange) freePorts(t *testing.T, n int) []string {
 	t.Helper()
 	var out []string
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := net.Listen("tcp", x.address())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +332,7 @@ func freePorts(t *testing.T, n int) []string {
 func TestOneLineServesAll(t *testing.T) {
 	t.Parallel()
 	x := new(exchange)
-	join := freePorts(t, 3)
+	join := x.freePorts(t, 3)
 	var nodes []*running
 	for i, name := range []string{"n3", "n2", "n1"} {
 		o := x.options(name)
@@ -339,7 +355,7 @@ func TestOneLineServesAll(t *testing.T) {
 func TestFirstListedFoundsAlone(t *testing.T) {
 	t.Parallel()
 	x := new(exchange)
-	join := freePorts(t, 3)
+	join := x.freePorts(t, 3)
 	o2 := x.options("n2")
 	o2.Join, o2.Bind, o2.FoundAfter = join, join[1], time.Millisecond
 	n2 := x.run(t, o2) // second in the list: never founds
@@ -478,7 +494,7 @@ func TestFailedNode(t *testing.T) {
 	}
 	// Under another address and boot it is back.
 	n2.end()
-	o2.Bind = "127.0.0.1:0"
+	o2.Bind = x.address()
 	n2 = x.run(t, o2)
 	s = n1.await("n2 back", func(s *Snapshot) bool { return s.View.Lists(n2.self.ID, 2) })
 	if m, _ := s.View.Member(n2.self.ID); m.Gossip != n2.Self().Gossip {

@@ -162,9 +162,12 @@ func (w *misled) FinalAdvertiseAddr(string, int) (net.IP, int, error) {
 
 // double makes a place for a process with a copy of a node's data, its name, and an
 // address of its own to which the name does not lead.
-func (h *house) double(data Storage) *house {
+func (h *house) double(data Storage, change ...func(*house)) *house {
 	d := &house{v: h.v, o: h.o, strays: true, wire: &wire{own: "127.0.0.8:1002", v: h.v, packets: make(chan *memberlist.Packet, 100), streams: make(chan net.Conn, 10)}}
 	d.o.Storage, d.o.Transport, d.o.Caller = data, &misled{d.wire, h.wire.own}, d
+	for _, f := range change { // before the others see the place: they read its address
+		f(d)
+	}
 	h.v.moving.Lock()
 	defer h.v.moving.Unlock()
 	h.v.houses = append(slices.Clone(h.v.houses), d)
@@ -243,8 +246,9 @@ func TestCopyOfASilentNode(t *testing.T) {
 		v := newRunningVillage(t, "n1", "n2", "n3")
 		n1, n2, n3 := v.houses[0], v.houses[1], v.houses[2]
 		before, _ := n1.View().Member(n3.self.ID)
-		double := n3.double(copied(t, n3.o.Storage))
-		double.o.RPC, double.o.Transport, double.strays = "rpc-copy:1", double.wire, false
+		double := n3.double(copied(t, n3.o.Storage), func(d *house) {
+			d.o.RPC, d.o.Transport, d.strays = "rpc-copy:1", d.wire, false
+		})
 		n3.cut()
 		double.start()
 		time.Sleep(consensus.LeaseTime + time.Second) // of the request that was granted last

@@ -71,6 +71,7 @@ func TestTwoChangesAtOnce(t *testing.T) {
 	for _, name := range []string{"b", "c"} {
 		c := testConfig(t, name)
 		c.Join = []string{nodes[0].Info().Gossip}
+		c.RPC = "127.97.0.1:0" // where nobody else takes the port of a node that has ended
 		nodes = append(nodes, startNode(t, c))
 	}
 	converged(t, 3, nodes...)

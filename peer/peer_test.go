@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"crawlnode/local/closedport"
 )
 
 // fakeNode stores links in memory and can be told to be slow or broken.
@@ -275,24 +277,18 @@ func TestOtherProtocolsAreRefused(t *testing.T) {
 // After a peer has come back, links flow again without anybody's help.
 func TestForwardRecovers(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	to := Target{ID: "node", Boot: 1, Addr: l.Addr().String()}
-	l.Close()
+	port := closedport.Reserve(t)
+	to := Target{ID: "node", Boot: 1, Addr: port.Addr}
 	p := newPool(t, "c1")
 	if _, err := p.Forward(t.Context(), to, links("http://h/1")); err == nil {
 		t.Fatal("nobody listens and the links were acknowledged")
 	}
-	if l, err = net.Listen("tcp", to.Addr); err != nil {
-		t.Fatal("the port that was just closed:", err)
-	}
 	node := &fakeNode{}
-	serve(t, l, node, "c1", "node", 1)
+	serve(t, port.Listen(t), node, "c1", "node", 1)
 	deadline := time.Now().Add(time.Minute)
 	for {
-		if _, err = p.Forward(t.Context(), to, links("http://h/2")); err == nil {
+		_, err := p.Forward(t.Context(), to, links("http://h/2"))
+		if err == nil {
 			return
 		}
 		if time.Now().After(deadline) {

@@ -20,7 +20,7 @@ func tripleConfig(t *testing.T) (config.Config, []net.Listener) {
 	t.Helper()
 	c := config.Default()
 	for range 50 {
-		free, err := net.Listen("tcp", "127.0.0.1:0")
+		free, err := net.Listen("tcp", at(0))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,11 @@ func tripleConfig(t *testing.T) (config.Config, []net.Listener) {
 	return c, nil
 }
 
-func at(port int) string { return fmt.Sprint("127.0.0.1:", port) }
+// ip is an address of loopback that nobody else uses: on 127.0.0.1 clients have ports too, for a
+// minute after their end, and other tests listen.
+const ip = "127.94.0.1"
+
+func at(port int) string { return fmt.Sprint(ip, ":", port) }
 
 func port(t *testing.T, addr string) int {
 	t.Helper()
@@ -89,7 +93,7 @@ func TestTakenPortsMoveUpTogetherAndAreRemembered(t *testing.T) {
 	b.HTTP.Close()
 	b.RPC.Close()
 	// Other flags invalidate the memory.
-	c.HTTP = "127.0.0.1:0"
+	c.HTTP = at(0)
 	b, err = Listen(&c, nil, dir, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -133,13 +137,13 @@ func TestAGivenPortStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer dir.Close()
-		taken, err := net.Listen("tcp", "127.0.0.1:0")
+		taken, err := net.Listen("tcp", at(0))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer taken.Close()
 		c := config.Default()
-		c.HTTP, c.Gossip, c.RPC = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+		c.HTTP, c.Gossip, c.RPC = at(0), at(0), at(0)
 		*[]*string{&c.HTTP, &c.Gossip, &c.RPC}[i] = taken.Addr().String()
 		_, err = Listen(&c, []string{flag, "delay"}, dir, nil)
 		var bad *Error

@@ -69,9 +69,7 @@ func wrapped(t *testing.T, path, script string) string {
 	}
 	wrapper := filepath.Join(t.TempDir(), "browser")
 	text := fmt.Sprintf("#!/bin/sh\nB=%q\n%s\n", path, script)
-	if err := os.WriteFile(wrapper, []byte(text), 0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
+	writeProgram(t, wrapper, text)
 	return wrapper
 }
 

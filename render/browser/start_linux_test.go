@@ -6,18 +6,28 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
+
+// writeProgram writes a program that may be run.
+func writeProgram(t *testing.T, path, text string) {
+	t.Helper()
+	// Whoever forks meanwhile would hold the file open for writing, and it could not be run (execve(2), ETXTBSY).
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+}
 
 // pretender is a script in the place of a browser.
 func pretender(t *testing.T, script string) Config {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "browser")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
+	writeProgram(t, path, "#!/bin/sh\n"+script+"\n")
 	return Config{Browser: path, Dir: filepath.Join(dir, "profiles"), Timeout: time.Millisecond}
 }
 
