@@ -58,6 +58,7 @@ func TestCompleteOnlyWithWhatOthersHave(t *testing.T) {
 		c := newCluster(t, 3)
 		defer c.run(t)()
 		a, b := c.nodes["a"], c.nodes["b"]
+		synctest.Wait() // nothing else has them call each other
 		if !a.CatchUp(t.Context()) {
 			t.Fatal("the test has ended")
 		}

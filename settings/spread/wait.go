@@ -114,6 +114,7 @@ func (s *Spreader) CatchUp(ctx context.Context) bool {
 		s.askLocked(id)
 	}
 	s.mu.Unlock()
+	s.Wake() // also when it need not wait, as a founder: without the answers it is not complete
 	for {
 		changed := s.changes()
 		if s.caughtUp() {
