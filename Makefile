@@ -121,7 +121,7 @@ flame: build ## docs/pictures/flame.png: where the time of a page goes
 
 scale: ## placement in clusters of up to 1,000 nodes, traffic of up to 30: the tables behind docs/scaling.md
 	go run ./integration/scale
-	go test -count=1 -timeout 30m -v -run 'Traffic$$' ./integration/scale -traffic.members 5,10,30 -traffic.nodes 3,10
+	go test -count=1 -timeout 30m -v -run 'Traffic$$' ./integration/scale -traffic.members 5,10,30 -traffic.nodes 3,10 -traffic.joins 3,8,24
 
 lint: $(BIN)/golangci-lint ## gofmt, go vet, staticcheck and the linters of .golangci.yml; go vet for darwin
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt differs: $$unformatted"; exit 1; }

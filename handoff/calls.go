@@ -18,6 +18,11 @@ var errEnded = errors.New("handoff: this node is ending")
 
 // call makes one call and reads the answer into reply, unless that is nil.
 func (d *Driver) call(ctx context.Context, to crawl.NodeID, kind string, body, reply any) error {
+	return d.callEncoded(ctx, to, kind, d.encodeCall(kind, body), reply)
+}
+
+// encodeCall encodes a call, for one node or for many.
+func (d *Driver) encodeCall(kind string, body any) []byte {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		panic("BUG: " + err.Error())
@@ -26,6 +31,11 @@ func (d *Driver) call(ctx context.Context, to crawl.NodeID, kind string, body, r
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
+	return payload
+}
+
+// callEncoded makes a call of encodeCall. It only reads the payload.
+func (d *Driver) callEncoded(ctx context.Context, to crawl.NodeID, kind string, payload []byte, reply any) error {
 	answer, err := d.opts.Transport.Call(ctx, to, payload)
 	if err != nil {
 		return fmt.Errorf("handoff: %s to %s: %w", kind, to, err)

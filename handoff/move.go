@@ -96,10 +96,12 @@ func (d *Driver) passToken(ctx context.Context, a machine.PassToken) machine.Eve
 // askAll asks every member at once, this node too, and ends the round.
 func (d *Driver) askAll(ctx context.Context, a machine.Ask) {
 	limit := make(chan struct{}, len(a.Members))
+	q := wire.Ask{View: a.View, Parts: a.Parts}
+	payload := d.encodeCall(wire.CallAsk, q)
 	for _, id := range a.Members {
 		d.wg.Go(func() {
 			defer func() { limit <- struct{}{} }()
-			told, err := d.askOne(ctx, id, a)
+			told, err := d.askOne(ctx, id, q, payload)
 			if err != nil {
 				d.opts.Logger.Debug("a member did not answer what it holds", "peer", id, "error", err)
 				return
@@ -113,17 +115,17 @@ func (d *Driver) askAll(ctx context.Context, a machine.Ask) {
 	d.post(ctx, machine.AskOver{Attempt: a.Attempt, Now: d.now()})
 }
 
-func (d *Driver) askOne(ctx context.Context, id crawl.NodeID, a machine.Ask) (machine.Told, error) {
-	q := wire.Ask{View: a.View, Parts: a.Parts}
+// askOne asks one member; payload is the question, encoded.
+func (d *Driver) askOne(ctx context.Context, id crawl.NodeID, q wire.Ask, payload []byte) (machine.Told, error) {
 	if id == d.opts.Self {
 		return d.answer(ctx, q)
 	}
 	var reply wire.AskReply
-	if err := d.call(ctx, id, wire.CallAsk, q, &reply); err != nil {
+	if err := d.callEncoded(ctx, id, wire.CallAsk, payload, &reply); err != nil {
 		return machine.Told{}, err
 	}
-	if reply.Answers == nil && len(a.Parts) > 0 {
-		return machine.Told{}, fmt.Errorf("it is not at view %d", a.View)
+	if reply.Answers == nil && len(q.Parts) > 0 {
+		return machine.Told{}, fmt.Errorf("it is not at view %d", q.View)
 	}
 	return machine.Told(reply), nil
 }

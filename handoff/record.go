@@ -200,10 +200,11 @@ func (r *recorder) gather(ctx context.Context, call wire.Record, others []crawl.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	replies := make(chan wire.RecordReply, len(others))
+	payload := r.d.encodeCall(wire.CallRecord, call) // once: a view may have many members, a batch many sets
 	for _, id := range others {
 		r.d.wg.Go(func() {
 			var reply wire.RecordReply
-			if err := r.d.call(ctx, id, wire.CallRecord, call, &reply); err != nil {
+			if err := r.d.callEncoded(ctx, id, wire.CallRecord, payload, &reply); err != nil {
 				r.d.opts.Logger.Debug("in-sync sets were not recorded", "peer", id, "error", err)
 			}
 			replies <- reply

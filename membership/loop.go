@@ -40,6 +40,9 @@ type loop struct {
 	// numbers are the newest views that members have reported as installed; of other
 	// nodes nothing is kept.
 	numbers map[crawl.NodeID]crawl.Epoch
+	// sighted and sortedIDs are memory of sightings, which is called after every event.
+	sighted   []consensus.Sighting
+	sortedIDs []crawl.NodeID
 
 	ticked    time.Duration            // boot time of the last tick
 	listed    map[string]*join.Listing // by address of Join

@@ -16,18 +16,31 @@ import (
 // maxGone bounds the remembered nodes that are neither alive nor members.
 const maxGone = 64
 
-// sightings are the nodes that are alive in gossip, and this one.
+// sightings are the nodes that are alive in gossip, and this one, sorted by id: the core does its
+// work again when they differ from the last ones, and most events leave them as they are. They are
+// good until the next call.
 func (l *loop) sightings() []consensus.Sighting {
-	out := []consensus.Sighting{l.ownSighting()}
-	v := l.m.core.View()
+	l.sortedIDs = l.sortedIDs[:0]
 	for id, n := range l.nodes {
-		if n.alive {
-			s := n.Sighting
-			s.Unanswered = s.Status == consensus.Joining && !listed(v, id) && (n.unreachable || n.answered != n.Boot)
-			out = append(out, s)
+		if n.alive && id != l.m.self.ID {
+			l.sortedIDs = append(l.sortedIDs, id)
 		}
 	}
-	return out
+	l.sortedIDs = append(l.sortedIDs, l.m.self.ID)
+	slices.Sort(l.sortedIDs)
+	l.sighted = l.sighted[:0]
+	v := l.m.core.View()
+	for _, id := range l.sortedIDs {
+		if id == l.m.self.ID {
+			l.sighted = append(l.sighted, l.ownSighting())
+			continue
+		}
+		n := l.nodes[id]
+		s := n.Sighting
+		s.Unanswered = s.Status == consensus.Joining && !listed(v, id) && (n.unreachable || n.answered != n.Boot)
+		l.sighted = append(l.sighted, s)
+	}
+	return l.sighted
 }
 
 // unanswered are the nodes that call this one and have answered none of its calls for a
@@ -60,7 +73,7 @@ func (l *loop) targets(v *View) []prober.Target {
 		return nil
 	}
 	silent := l.m.core.Suspects()
-	var out []prober.Target
+	out := make([]prober.Target, 0, len(v.Members))
 	for _, m := range v.Members {
 		if n := l.nodes[m.ID]; m.ID != l.m.self.ID {
 			out = append(out, prober.Target{Member: m, Suspect: silent[m.ID] || n == nil || !n.alive || n.unreachable})

@@ -146,7 +146,7 @@ func (n *node) state() string {
 // was heard lately. A member whose listed boot is proved dead is failed, unless gossip
 // shows a later one.
 func peers(v *View, nodes map[crawl.NodeID]*node, c *consensus.Core) []Peer {
-	var out []Peer
+	out := make([]Peer, 0, len(nodes)) // made after every event
 	for id, n := range nodes {
 		if notShown(v, nodes, id) {
 			continue

@@ -83,10 +83,16 @@ func (c *town) open(i int) {
 	c.nodes = append(c.nodes, n)
 }
 
-// start runs all, the others a moment after the founder, and waits until each
-// partition has its copies.
+// start runs all and waits until they are quiet.
 func (c *town) start() {
 	c.t.Helper()
+	c.run()
+	c.await()
+	time.Sleep(watched) // what the joins have left to say
+}
+
+// run starts all, the others a moment after the founder.
+func (c *town) run() {
 	for i, n := range c.nodes {
 		c.over.Go(func() {
 			if err := n.Run(context.Background()); err != nil {
@@ -98,12 +104,16 @@ func (c *town) start() {
 			time.Sleep(3 * time.Second)
 		}
 	}
+}
+
+// await waits until each partition has its copies.
+func (c *town) await() {
+	c.t.Helper()
 	for end := time.Now().Add(30 * time.Minute); !c.converged(); time.Sleep(time.Second) {
 		if time.Now().After(end) {
 			c.t.Fatal("the nodes do not converge")
 		}
 	}
-	time.Sleep(watched) // what the joins have left to say
 }
 
 // converged reports whether every node reports a converged cluster.

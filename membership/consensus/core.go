@@ -17,7 +17,8 @@ type Founded struct{ View *View }
 type Received struct{ Message Message }
 
 // Seen is the complete set of nodes that are alive in gossip, this one included. It
-// replaces the one before.
+// replaces the one before. Nodes in another order count as a change. They are read during the Step
+// only.
 type Seen struct{ Nodes []Sighting }
 
 // Tick is the passing of one TickInterval. Random spreads the retries and picks the node

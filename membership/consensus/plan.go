@@ -48,7 +48,7 @@ type Sighting struct {
 
 // sightings are the nodes that are alive in gossip. They are replaced, never changed.
 type sightings struct {
-	nodes []Sighting     // in any order
+	nodes []Sighting     // as they were given
 	ids   []crawl.NodeID // sorted
 	byID  map[crawl.NodeID]Sighting
 }
