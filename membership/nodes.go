@@ -16,7 +16,8 @@ import (
 // maxGone bounds the remembered nodes that are neither alive nor members.
 const maxGone = 64
 
-// sightings are the nodes that are alive in gossip, and this one.
+// sightings are the nodes that are alive in gossip, and this one, sorted by id: the core compares
+// them with those of the last event, and takes a new look at the nodes only when they differ.
 func (l *loop) sightings() []consensus.Sighting {
 	out := []consensus.Sighting{l.ownSighting()}
 	v := l.m.core.View()
@@ -27,6 +28,7 @@ func (l *loop) sightings() []consensus.Sighting {
 			out = append(out, s)
 		}
 	}
+	slices.SortFunc(out, func(a, b consensus.Sighting) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 

@@ -104,6 +104,8 @@ func (g *Gossip) Start(advertise Address) error {
 	conf.Keyring = g.keys
 	conf.ProbeInterval, conf.ProbeTimeout = probeInterval, probeTimeout
 	conf.GossipInterval, conf.PushPullInterval = gossipInterval, pushPullInterval
+	// A packet of an idle cluster has some 90 bytes, and a compressor for each takes a table of 64 KiB.
+	conf.EnableCompression = false
 	conf.TCPTimeout, conf.DeadNodeReclaimTime = streamTimeout, reclaimAfter
 	to := delegate{g}
 	conf.Delegate, conf.Events, conf.Alive, conf.Merge, conf.Conflict = to, to, to, to, to
