@@ -687,19 +687,25 @@ func (x *LinkAck) GetError() string {
 }
 
 type RenewRequest struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	View    uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`
-	Boot    uint64                 `protobuf:"varint,2,opt,name=boot,proto3" json:"boot,omitempty"`
-	Rules   *RulesStamp            `protobuf:"bytes,8,opt,name=rules,proto3" json:"rules,omitempty"`                     // the sender's
-	Block   []byte                 `protobuf:"bytes,5,opt,name=block,proto3" json:"block,omitempty"`                     // the block of the sender; JSON, at most 256 KiB
-	Held    []byte                 `protobuf:"bytes,6,opt,name=held,proto3" json:"held,omitempty"`                       // bitmap of the partitions that the sender holds
-	ClockNs int64                  `protobuf:"varint,9,opt,name=clock_ns,json=clockNs,proto3" json:"clock_ns,omitempty"` // the sender's clock that counts through sleep; 0: not sent
+	state protoimpl.MessageState `protogen:"open.v1"`
+	View  uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`
+	Boot  uint64                 `protobuf:"varint,2,opt,name=boot,proto3" json:"boot,omitempty"`
+	Rules *RulesStamp            `protobuf:"bytes,8,opt,name=rules,proto3" json:"rules,omitempty"` // the sender's
+	// The block of the sender without what vitals has; JSON, at most 256 KiB. Empty: the block and the
+	// bitmap are those of the same number that the receiver has.
+	Block   []byte `protobuf:"bytes,5,opt,name=block,proto3" json:"block,omitempty"`
+	Held    []byte `protobuf:"bytes,6,opt,name=held,proto3" json:"held,omitempty"`                       // bitmap of the partitions that the sender holds; with block only
+	ClockNs int64  `protobuf:"varint,9,opt,name=clock_ns,json=clockNs,proto3" json:"clock_ns,omitempty"` // the sender's clock that counts through sleep; 0: not sent
 	// The disk of the sender does not answer. It asks for no lease, and the heartbeat does not
 	// count as a sign that it is alive.
 	Stalled bool `protobuf:"varint,12,opt,name=stalled,proto3" json:"stalled,omitempty"`
 	// What the sender's known pages want of visits (package recrawl), 278 bytes; empty: no known page
 	// is visited again, or the sender is older than that.
-	Revisits      []byte `protobuf:"bytes,16,opt,name=revisits,proto3" json:"revisits,omitempty"`
+	Revisits []byte `protobuf:"bytes,16,opt,name=revisits,proto3" json:"revisits,omitempty"`
+	// The sender's boot counts the blocks and bitmaps that differ from the one before, from 1. 0: what
+	// is sent has no number, and is kept for no later heartbeat.
+	Number        uint64  `protobuf:"varint,17,opt,name=number,proto3" json:"number,omitempty"`
+	Vitals        *Vitals `protobuf:"bytes,18,opt,name=vitals,proto3" json:"vitals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -790,6 +796,138 @@ func (x *RenewRequest) GetRevisits() []byte {
 	return nil
 }
 
+func (x *RenewRequest) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *RenewRequest) GetVitals() *Vitals {
+	if x != nil {
+		return x.Vitals
+	}
+	return nil
+}
+
+// Vitals are the figures of a block that change while a node does nothing. They go with each
+// heartbeat, whether the rest of the block does or not. What is absent is unknown.
+type Vitals struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	AtNs              int64                  `protobuf:"varint,1,opt,name=at_ns,json=atNs,proto3" json:"at_ns,omitempty"` // since 1970, by the sender's wall clock
+	UptimeSeconds     *float64               `protobuf:"fixed64,2,opt,name=uptime_seconds,json=uptimeSeconds,proto3,oneof" json:"uptime_seconds,omitempty"`
+	LeaseSeconds      *float64               `protobuf:"fixed64,3,opt,name=lease_seconds,json=leaseSeconds,proto3,oneof" json:"lease_seconds,omitempty"` // remaining
+	RssBytes          *int64                 `protobuf:"varint,4,opt,name=rss_bytes,json=rssBytes,proto3,oneof" json:"rss_bytes,omitempty"`
+	DiskFreeBytes     *int64                 `protobuf:"varint,5,opt,name=disk_free_bytes,json=diskFreeBytes,proto3,oneof" json:"disk_free_bytes,omitempty"`
+	WarcDiskFreeBytes *int64                 `protobuf:"varint,6,opt,name=warc_disk_free_bytes,json=warcDiskFreeBytes,proto3,oneof" json:"warc_disk_free_bytes,omitempty"`
+	Cpu               float64                `protobuf:"fixed64,7,opt,name=cpu,proto3" json:"cpu,omitempty"` // this and the next two: shares, 0 to 1
+	Machine           float64                `protobuf:"fixed64,8,opt,name=machine,proto3" json:"machine,omitempty"`
+	DiskWait          float64                `protobuf:"fixed64,9,opt,name=disk_wait,json=diskWait,proto3" json:"disk_wait,omitempty"`
+	NextDueNs         *int64                 `protobuf:"varint,10,opt,name=next_due_ns,json=nextDueNs,proto3,oneof" json:"next_due_ns,omitempty"` // until the next revisit
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *Vitals) Reset() {
+	*x = Vitals{}
+	mi := &file_peer_peer_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Vitals) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Vitals) ProtoMessage() {}
+
+func (x *Vitals) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Vitals.ProtoReflect.Descriptor instead.
+func (*Vitals) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Vitals) GetAtNs() int64 {
+	if x != nil {
+		return x.AtNs
+	}
+	return 0
+}
+
+func (x *Vitals) GetUptimeSeconds() float64 {
+	if x != nil && x.UptimeSeconds != nil {
+		return *x.UptimeSeconds
+	}
+	return 0
+}
+
+func (x *Vitals) GetLeaseSeconds() float64 {
+	if x != nil && x.LeaseSeconds != nil {
+		return *x.LeaseSeconds
+	}
+	return 0
+}
+
+func (x *Vitals) GetRssBytes() int64 {
+	if x != nil && x.RssBytes != nil {
+		return *x.RssBytes
+	}
+	return 0
+}
+
+func (x *Vitals) GetDiskFreeBytes() int64 {
+	if x != nil && x.DiskFreeBytes != nil {
+		return *x.DiskFreeBytes
+	}
+	return 0
+}
+
+func (x *Vitals) GetWarcDiskFreeBytes() int64 {
+	if x != nil && x.WarcDiskFreeBytes != nil {
+		return *x.WarcDiskFreeBytes
+	}
+	return 0
+}
+
+func (x *Vitals) GetCpu() float64 {
+	if x != nil {
+		return x.Cpu
+	}
+	return 0
+}
+
+func (x *Vitals) GetMachine() float64 {
+	if x != nil {
+		return x.Machine
+	}
+	return 0
+}
+
+func (x *Vitals) GetDiskWait() float64 {
+	if x != nil {
+		return x.DiskWait
+	}
+	return 0
+}
+
+func (x *Vitals) GetNextDueNs() int64 {
+	if x != nil && x.NextDueNs != nil {
+		return *x.NextDueNs
+	}
+	return 0
+}
+
 type RenewReply struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	View    uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`
@@ -801,14 +939,17 @@ type RenewReply struct {
 	RunNs   int64                  `protobuf:"varint,10,opt,name=run_ns,json=runNs,proto3" json:"run_ns,omitempty"`      // duration of the current run of the crawl, by the document in rules; 0: not known
 	// The disk of the receiver does not answer. Its grant counts, but the answer does not count
 	// as a sign that it is alive.
-	Stalled       bool `protobuf:"varint,14,opt,name=stalled,proto3" json:"stalled,omitempty"`
+	Stalled bool `protobuf:"varint,14,opt,name=stalled,proto3" json:"stalled,omitempty"`
+	// Of the block and the bitmap that the receiver now has of the sender's boot. Another one than
+	// the request's, which had no block: send it.
+	Number        uint64 `protobuf:"varint,17,opt,name=number,proto3" json:"number,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RenewReply) Reset() {
 	*x = RenewReply{}
-	mi := &file_peer_peer_proto_msgTypes[9]
+	mi := &file_peer_peer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -820,7 +961,7 @@ func (x *RenewReply) String() string {
 func (*RenewReply) ProtoMessage() {}
 
 func (x *RenewReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[9]
+	mi := &file_peer_peer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -833,7 +974,7 @@ func (x *RenewReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewReply.ProtoReflect.Descriptor instead.
 func (*RenewReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{9}
+	return file_peer_peer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RenewReply) GetView() uint64 {
@@ -892,6 +1033,13 @@ func (x *RenewReply) GetStalled() bool {
 	return false
 }
 
+func (x *RenewReply) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
 type ClockRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Boot          uint64                 `protobuf:"varint,1,opt,name=boot,proto3" json:"boot,omitempty"`                      // the sender's
@@ -902,7 +1050,7 @@ type ClockRequest struct {
 
 func (x *ClockRequest) Reset() {
 	*x = ClockRequest{}
-	mi := &file_peer_peer_proto_msgTypes[10]
+	mi := &file_peer_peer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -914,7 +1062,7 @@ func (x *ClockRequest) String() string {
 func (*ClockRequest) ProtoMessage() {}
 
 func (x *ClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[10]
+	mi := &file_peer_peer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -927,7 +1075,7 @@ func (x *ClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
 func (*ClockRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{10}
+	return file_peer_peer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ClockRequest) GetBoot() uint64 {
@@ -953,7 +1101,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_peer_peer_proto_msgTypes[11]
+	mi := &file_peer_peer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -965,7 +1113,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[11]
+	mi := &file_peer_peer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -978,7 +1126,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{11}
+	return file_peer_peer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ClockReply) GetClockNs() int64 {
@@ -999,7 +1147,7 @@ type ScopeLog struct {
 
 func (x *ScopeLog) Reset() {
 	*x = ScopeLog{}
-	mi := &file_peer_peer_proto_msgTypes[12]
+	mi := &file_peer_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1011,7 +1159,7 @@ func (x *ScopeLog) String() string {
 func (*ScopeLog) ProtoMessage() {}
 
 func (x *ScopeLog) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[12]
+	mi := &file_peer_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1024,7 +1172,7 @@ func (x *ScopeLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScopeLog.ProtoReflect.Descriptor instead.
 func (*ScopeLog) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{12}
+	return file_peer_peer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ScopeLog) GetOrigin() string {
@@ -1053,7 +1201,7 @@ type ScopePiece struct {
 
 func (x *ScopePiece) Reset() {
 	*x = ScopePiece{}
-	mi := &file_peer_peer_proto_msgTypes[13]
+	mi := &file_peer_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1065,7 +1213,7 @@ func (x *ScopePiece) String() string {
 func (*ScopePiece) ProtoMessage() {}
 
 func (x *ScopePiece) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[13]
+	mi := &file_peer_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1078,7 +1226,7 @@ func (x *ScopePiece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScopePiece.ProtoReflect.Descriptor instead.
 func (*ScopePiece) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{13}
+	return file_peer_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ScopePiece) GetOrigin() string {
@@ -1118,7 +1266,7 @@ type CrawlRequest struct {
 
 func (x *CrawlRequest) Reset() {
 	*x = CrawlRequest{}
-	mi := &file_peer_peer_proto_msgTypes[14]
+	mi := &file_peer_peer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1130,7 +1278,7 @@ func (x *CrawlRequest) String() string {
 func (*CrawlRequest) ProtoMessage() {}
 
 func (x *CrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[14]
+	mi := &file_peer_peer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1143,7 +1291,7 @@ func (x *CrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CrawlRequest.ProtoReflect.Descriptor instead.
 func (*CrawlRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{14}
+	return file_peer_peer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CrawlRequest) GetView() uint64 {
@@ -1203,7 +1351,7 @@ type CrawlReply struct {
 
 func (x *CrawlReply) Reset() {
 	*x = CrawlReply{}
-	mi := &file_peer_peer_proto_msgTypes[15]
+	mi := &file_peer_peer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1215,7 +1363,7 @@ func (x *CrawlReply) String() string {
 func (*CrawlReply) ProtoMessage() {}
 
 func (x *CrawlReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[15]
+	mi := &file_peer_peer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1228,7 +1376,7 @@ func (x *CrawlReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CrawlReply.ProtoReflect.Descriptor instead.
 func (*CrawlReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{15}
+	return file_peer_peer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CrawlReply) GetView() uint64 {
@@ -1291,7 +1439,7 @@ type PermitRequest struct {
 
 func (x *PermitRequest) Reset() {
 	*x = PermitRequest{}
-	mi := &file_peer_peer_proto_msgTypes[16]
+	mi := &file_peer_peer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1303,7 +1451,7 @@ func (x *PermitRequest) String() string {
 func (*PermitRequest) ProtoMessage() {}
 
 func (x *PermitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[16]
+	mi := &file_peer_peer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1316,7 +1464,7 @@ func (x *PermitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermitRequest.ProtoReflect.Descriptor instead.
 func (*PermitRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{16}
+	return file_peer_peer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PermitRequest) GetReturned() int64 {
@@ -1351,7 +1499,7 @@ type PermitReply struct {
 
 func (x *PermitReply) Reset() {
 	*x = PermitReply{}
-	mi := &file_peer_peer_proto_msgTypes[17]
+	mi := &file_peer_peer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1363,7 +1511,7 @@ func (x *PermitReply) String() string {
 func (*PermitReply) ProtoMessage() {}
 
 func (x *PermitReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[17]
+	mi := &file_peer_peer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1376,7 +1524,7 @@ func (x *PermitReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermitReply.ProtoReflect.Descriptor instead.
 func (*PermitReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{17}
+	return file_peer_peer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PermitReply) GetGranted() int64 {
@@ -1411,7 +1559,7 @@ type IdleRequest struct {
 
 func (x *IdleRequest) Reset() {
 	*x = IdleRequest{}
-	mi := &file_peer_peer_proto_msgTypes[18]
+	mi := &file_peer_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1423,7 +1571,7 @@ func (x *IdleRequest) String() string {
 func (*IdleRequest) ProtoMessage() {}
 
 func (x *IdleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[18]
+	mi := &file_peer_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1436,7 +1584,7 @@ func (x *IdleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdleRequest.ProtoReflect.Descriptor instead.
 func (*IdleRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{18}
+	return file_peer_peer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *IdleRequest) GetView() uint64 {
@@ -1461,14 +1609,14 @@ type IdleReply struct {
 	Activity      uint64                 `protobuf:"varint,4,opt,name=activity,proto3" json:"activity,omitempty"`
 	Exhausted     bool                   `protobuf:"varint,5,opt,name=exhausted,proto3" json:"exhausted,omitempty"` // the page limit is reached, so nothing that is queued may be fetched
 	WhyNot        string                 `protobuf:"bytes,6,opt,name=why_not,json=whyNot,proto3" json:"why_not,omitempty"`
-	Block         []byte                 `protobuf:"bytes,7,opt,name=block,proto3" json:"block,omitempty"` // as in Renew, of an idle node
+	Block         []byte                 `protobuf:"bytes,7,opt,name=block,proto3" json:"block,omitempty"` // the whole block of an idle node; JSON
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *IdleReply) Reset() {
 	*x = IdleReply{}
-	mi := &file_peer_peer_proto_msgTypes[19]
+	mi := &file_peer_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1480,7 +1628,7 @@ func (x *IdleReply) String() string {
 func (*IdleReply) ProtoMessage() {}
 
 func (x *IdleReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[19]
+	mi := &file_peer_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1493,7 +1641,7 @@ func (x *IdleReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdleReply.ProtoReflect.Descriptor instead.
 func (*IdleReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{19}
+	return file_peer_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *IdleReply) GetView() uint64 {
@@ -1555,7 +1703,7 @@ type RobotsRequest struct {
 
 func (x *RobotsRequest) Reset() {
 	*x = RobotsRequest{}
-	mi := &file_peer_peer_proto_msgTypes[20]
+	mi := &file_peer_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1567,7 +1715,7 @@ func (x *RobotsRequest) String() string {
 func (*RobotsRequest) ProtoMessage() {}
 
 func (x *RobotsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[20]
+	mi := &file_peer_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1580,7 +1728,7 @@ func (x *RobotsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RobotsRequest.ProtoReflect.Descriptor instead.
 func (*RobotsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{20}
+	return file_peer_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RobotsRequest) GetUrl() string {
@@ -1611,7 +1759,7 @@ type RobotsReply struct {
 
 func (x *RobotsReply) Reset() {
 	*x = RobotsReply{}
-	mi := &file_peer_peer_proto_msgTypes[21]
+	mi := &file_peer_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1623,7 +1771,7 @@ func (x *RobotsReply) String() string {
 func (*RobotsReply) ProtoMessage() {}
 
 func (x *RobotsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[21]
+	mi := &file_peer_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1636,7 +1784,7 @@ func (x *RobotsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RobotsReply.ProtoReflect.Descriptor instead.
 func (*RobotsReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{21}
+	return file_peer_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RobotsReply) GetArrived() bool {
@@ -1689,7 +1837,7 @@ type PartitionsRequest struct {
 
 func (x *PartitionsRequest) Reset() {
 	*x = PartitionsRequest{}
-	mi := &file_peer_peer_proto_msgTypes[22]
+	mi := &file_peer_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1701,7 +1849,7 @@ func (x *PartitionsRequest) String() string {
 func (*PartitionsRequest) ProtoMessage() {}
 
 func (x *PartitionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[22]
+	mi := &file_peer_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1714,7 +1862,7 @@ func (x *PartitionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionsRequest.ProtoReflect.Descriptor instead.
 func (*PartitionsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{22}
+	return file_peer_peer_proto_rawDescGZIP(), []int{23}
 }
 
 type PartitionInfo struct {
@@ -1732,7 +1880,7 @@ type PartitionInfo struct {
 
 func (x *PartitionInfo) Reset() {
 	*x = PartitionInfo{}
-	mi := &file_peer_peer_proto_msgTypes[23]
+	mi := &file_peer_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1744,7 +1892,7 @@ func (x *PartitionInfo) String() string {
 func (*PartitionInfo) ProtoMessage() {}
 
 func (x *PartitionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[23]
+	mi := &file_peer_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1757,7 +1905,7 @@ func (x *PartitionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionInfo.ProtoReflect.Descriptor instead.
 func (*PartitionInfo) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{23}
+	return file_peer_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PartitionInfo) GetPartition() uint32 {
@@ -1819,7 +1967,7 @@ type PartitionsReply struct {
 
 func (x *PartitionsReply) Reset() {
 	*x = PartitionsReply{}
-	mi := &file_peer_peer_proto_msgTypes[24]
+	mi := &file_peer_peer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1831,7 +1979,7 @@ func (x *PartitionsReply) String() string {
 func (*PartitionsReply) ProtoMessage() {}
 
 func (x *PartitionsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[24]
+	mi := &file_peer_peer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1844,7 +1992,7 @@ func (x *PartitionsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionsReply.ProtoReflect.Descriptor instead.
 func (*PartitionsReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{24}
+	return file_peer_peer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PartitionsReply) GetView() uint64 {
@@ -1874,7 +2022,7 @@ type ContentQuestion struct {
 
 func (x *ContentQuestion) Reset() {
 	*x = ContentQuestion{}
-	mi := &file_peer_peer_proto_msgTypes[25]
+	mi := &file_peer_peer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1886,7 +2034,7 @@ func (x *ContentQuestion) String() string {
 func (*ContentQuestion) ProtoMessage() {}
 
 func (x *ContentQuestion) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[25]
+	mi := &file_peer_peer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1899,7 +2047,7 @@ func (x *ContentQuestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentQuestion.ProtoReflect.Descriptor instead.
 func (*ContentQuestion) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{25}
+	return file_peer_peer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ContentQuestion) GetUrl() string {
@@ -1944,7 +2092,7 @@ type ContentNote struct {
 
 func (x *ContentNote) Reset() {
 	*x = ContentNote{}
-	mi := &file_peer_peer_proto_msgTypes[26]
+	mi := &file_peer_peer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1956,7 +2104,7 @@ func (x *ContentNote) String() string {
 func (*ContentNote) ProtoMessage() {}
 
 func (x *ContentNote) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[26]
+	mi := &file_peer_peer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1969,7 +2117,7 @@ func (x *ContentNote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentNote.ProtoReflect.Descriptor instead.
 func (*ContentNote) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{26}
+	return file_peer_peer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ContentNote) GetDigest() []byte {
@@ -2018,7 +2166,7 @@ type ContentBatch struct {
 
 func (x *ContentBatch) Reset() {
 	*x = ContentBatch{}
-	mi := &file_peer_peer_proto_msgTypes[27]
+	mi := &file_peer_peer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2030,7 +2178,7 @@ func (x *ContentBatch) String() string {
 func (*ContentBatch) ProtoMessage() {}
 
 func (x *ContentBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[27]
+	mi := &file_peer_peer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2043,7 +2191,7 @@ func (x *ContentBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentBatch.ProtoReflect.Descriptor instead.
 func (*ContentBatch) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{27}
+	return file_peer_peer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ContentBatch) GetQuestions() []*ContentQuestion {
@@ -2081,7 +2229,7 @@ type ContentAnswer struct {
 
 func (x *ContentAnswer) Reset() {
 	*x = ContentAnswer{}
-	mi := &file_peer_peer_proto_msgTypes[28]
+	mi := &file_peer_peer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2093,7 +2241,7 @@ func (x *ContentAnswer) String() string {
 func (*ContentAnswer) ProtoMessage() {}
 
 func (x *ContentAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[28]
+	mi := &file_peer_peer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2106,7 +2254,7 @@ func (x *ContentAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentAnswer.ProtoReflect.Descriptor instead.
 func (*ContentAnswer) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{28}
+	return file_peer_peer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ContentAnswer) GetVerdict() ContentVerdict {
@@ -2160,7 +2308,7 @@ type ContentReply struct {
 
 func (x *ContentReply) Reset() {
 	*x = ContentReply{}
-	mi := &file_peer_peer_proto_msgTypes[29]
+	mi := &file_peer_peer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2172,7 +2320,7 @@ func (x *ContentReply) String() string {
 func (*ContentReply) ProtoMessage() {}
 
 func (x *ContentReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[29]
+	mi := &file_peer_peer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2185,7 +2333,7 @@ func (x *ContentReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentReply.ProtoReflect.Descriptor instead.
 func (*ContentReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{29}
+	return file_peer_peer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ContentReply) GetAnswers() []*ContentAnswer {
@@ -2208,7 +2356,7 @@ type CreditEntry struct {
 
 func (x *CreditEntry) Reset() {
 	*x = CreditEntry{}
-	mi := &file_peer_peer_proto_msgTypes[30]
+	mi := &file_peer_peer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2220,7 +2368,7 @@ func (x *CreditEntry) String() string {
 func (*CreditEntry) ProtoMessage() {}
 
 func (x *CreditEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[30]
+	mi := &file_peer_peer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2233,7 +2381,7 @@ func (x *CreditEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreditEntry.ProtoReflect.Descriptor instead.
 func (*CreditEntry) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{30}
+	return file_peer_peer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CreditEntry) GetFrom() uint32 {
@@ -2273,7 +2421,7 @@ type CreditBatch struct {
 
 func (x *CreditBatch) Reset() {
 	*x = CreditBatch{}
-	mi := &file_peer_peer_proto_msgTypes[31]
+	mi := &file_peer_peer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2285,7 +2433,7 @@ func (x *CreditBatch) String() string {
 func (*CreditBatch) ProtoMessage() {}
 
 func (x *CreditBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[31]
+	mi := &file_peer_peer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2298,7 +2446,7 @@ func (x *CreditBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreditBatch.ProtoReflect.Descriptor instead.
 func (*CreditBatch) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{31}
+	return file_peer_peer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CreditBatch) GetEntries() []*CreditEntry {
@@ -2319,7 +2467,7 @@ type CreditReply struct {
 
 func (x *CreditReply) Reset() {
 	*x = CreditReply{}
-	mi := &file_peer_peer_proto_msgTypes[32]
+	mi := &file_peer_peer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2331,7 +2479,7 @@ func (x *CreditReply) String() string {
 func (*CreditReply) ProtoMessage() {}
 
 func (x *CreditReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[32]
+	mi := &file_peer_peer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2344,7 +2492,7 @@ func (x *CreditReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreditReply.ProtoReflect.Descriptor instead.
 func (*CreditReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{32}
+	return file_peer_peer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CreditReply) GetTaken() []uint64 {
@@ -2364,7 +2512,7 @@ type AddressBatch struct {
 
 func (x *AddressBatch) Reset() {
 	*x = AddressBatch{}
-	mi := &file_peer_peer_proto_msgTypes[33]
+	mi := &file_peer_peer_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2376,7 +2524,7 @@ func (x *AddressBatch) String() string {
 func (*AddressBatch) ProtoMessage() {}
 
 func (x *AddressBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[33]
+	mi := &file_peer_peer_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2389,7 +2537,7 @@ func (x *AddressBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddressBatch.ProtoReflect.Descriptor instead.
 func (*AddressBatch) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{33}
+	return file_peer_peer_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *AddressBatch) GetBoot() uint64 {
@@ -2421,7 +2569,7 @@ type AddressMessage struct {
 
 func (x *AddressMessage) Reset() {
 	*x = AddressMessage{}
-	mi := &file_peer_peer_proto_msgTypes[34]
+	mi := &file_peer_peer_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2433,7 +2581,7 @@ func (x *AddressMessage) String() string {
 func (*AddressMessage) ProtoMessage() {}
 
 func (x *AddressMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[34]
+	mi := &file_peer_peer_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2446,7 +2594,7 @@ func (x *AddressMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddressMessage.ProtoReflect.Descriptor instead.
 func (*AddressMessage) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{34}
+	return file_peer_peer_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AddressMessage) GetKind() uint32 {
@@ -2540,7 +2688,7 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\aLinkAck\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12:\n" +
 	"\bverdicts\x18\x02 \x03(\x0e2\x1a.crawlnode.peer.v1.VerdictB\x02\x10\x01R\bverdicts\x12\x14\n" +
-	"\x05error\x18\x03 \x01(\tR\x05error\"\xf8\x01\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\"\xc3\x02\n" +
 	"\fRenewRequest\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x123\n" +
@@ -2549,7 +2697,28 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x04held\x18\x06 \x01(\fR\x04held\x12\x19\n" +
 	"\bclock_ns\x18\t \x01(\x03R\aclockNs\x12\x18\n" +
 	"\astalled\x18\f \x01(\bR\astalled\x12\x1a\n" +
-	"\brevisits\x18\x10 \x01(\fR\brevisitsJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\xf5\x01\n" +
+	"\brevisits\x18\x10 \x01(\fR\brevisits\x12\x16\n" +
+	"\x06number\x18\x11 \x01(\x04R\x06number\x121\n" +
+	"\x06vitals\x18\x12 \x01(\v2\x19.crawlnode.peer.v1.VitalsR\x06vitalsJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\xd6\x03\n" +
+	"\x06Vitals\x12\x13\n" +
+	"\x05at_ns\x18\x01 \x01(\x03R\x04atNs\x12*\n" +
+	"\x0euptime_seconds\x18\x02 \x01(\x01H\x00R\ruptimeSeconds\x88\x01\x01\x12(\n" +
+	"\rlease_seconds\x18\x03 \x01(\x01H\x01R\fleaseSeconds\x88\x01\x01\x12 \n" +
+	"\trss_bytes\x18\x04 \x01(\x03H\x02R\brssBytes\x88\x01\x01\x12+\n" +
+	"\x0fdisk_free_bytes\x18\x05 \x01(\x03H\x03R\rdiskFreeBytes\x88\x01\x01\x124\n" +
+	"\x14warc_disk_free_bytes\x18\x06 \x01(\x03H\x04R\x11warcDiskFreeBytes\x88\x01\x01\x12\x10\n" +
+	"\x03cpu\x18\a \x01(\x01R\x03cpu\x12\x18\n" +
+	"\amachine\x18\b \x01(\x01R\amachine\x12\x1b\n" +
+	"\tdisk_wait\x18\t \x01(\x01R\bdiskWait\x12#\n" +
+	"\vnext_due_ns\x18\n" +
+	" \x01(\x03H\x05R\tnextDueNs\x88\x01\x01B\x11\n" +
+	"\x0f_uptime_secondsB\x10\n" +
+	"\x0e_lease_secondsB\f\n" +
+	"\n" +
+	"_rss_bytesB\x12\n" +
+	"\x10_disk_free_bytesB\x17\n" +
+	"\x15_warc_disk_free_bytesB\x0e\n" +
+	"\f_next_due_ns\"\x8d\x02\n" +
 	"\n" +
 	"RenewReply\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +
@@ -2560,7 +2729,8 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\bclock_ns\x18\t \x01(\x03R\aclockNs\x12\x15\n" +
 	"\x06run_ns\x18\n" +
 	" \x01(\x03R\x05runNs\x12\x18\n" +
-	"\astalled\x18\x0e \x01(\bR\astalledJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"=\n" +
+	"\astalled\x18\x0e \x01(\bR\astalled\x12\x16\n" +
+	"\x06number\x18\x11 \x01(\x04R\x06numberJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"=\n" +
 	"\fClockRequest\x12\x12\n" +
 	"\x04boot\x18\x01 \x01(\x04R\x04boot\x12\x19\n" +
 	"\bclock_ns\x18\x02 \x01(\x03R\aclockNs\"'\n" +
@@ -2726,7 +2896,7 @@ func file_peer_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_peer_peer_proto_goTypes = []any{
 	(Verdict)(0),              // 0: crawlnode.peer.v1.Verdict
 	(ContentVerdict)(0),       // 1: crawlnode.peer.v1.ContentVerdict
@@ -2739,32 +2909,33 @@ var file_peer_peer_proto_goTypes = []any{
 	(*RulesStamp)(nil),        // 8: crawlnode.peer.v1.RulesStamp
 	(*LinkAck)(nil),           // 9: crawlnode.peer.v1.LinkAck
 	(*RenewRequest)(nil),      // 10: crawlnode.peer.v1.RenewRequest
-	(*RenewReply)(nil),        // 11: crawlnode.peer.v1.RenewReply
-	(*ClockRequest)(nil),      // 12: crawlnode.peer.v1.ClockRequest
-	(*ClockReply)(nil),        // 13: crawlnode.peer.v1.ClockReply
-	(*ScopeLog)(nil),          // 14: crawlnode.peer.v1.ScopeLog
-	(*ScopePiece)(nil),        // 15: crawlnode.peer.v1.ScopePiece
-	(*CrawlRequest)(nil),      // 16: crawlnode.peer.v1.CrawlRequest
-	(*CrawlReply)(nil),        // 17: crawlnode.peer.v1.CrawlReply
-	(*PermitRequest)(nil),     // 18: crawlnode.peer.v1.PermitRequest
-	(*PermitReply)(nil),       // 19: crawlnode.peer.v1.PermitReply
-	(*IdleRequest)(nil),       // 20: crawlnode.peer.v1.IdleRequest
-	(*IdleReply)(nil),         // 21: crawlnode.peer.v1.IdleReply
-	(*RobotsRequest)(nil),     // 22: crawlnode.peer.v1.RobotsRequest
-	(*RobotsReply)(nil),       // 23: crawlnode.peer.v1.RobotsReply
-	(*PartitionsRequest)(nil), // 24: crawlnode.peer.v1.PartitionsRequest
-	(*PartitionInfo)(nil),     // 25: crawlnode.peer.v1.PartitionInfo
-	(*PartitionsReply)(nil),   // 26: crawlnode.peer.v1.PartitionsReply
-	(*ContentQuestion)(nil),   // 27: crawlnode.peer.v1.ContentQuestion
-	(*ContentNote)(nil),       // 28: crawlnode.peer.v1.ContentNote
-	(*ContentBatch)(nil),      // 29: crawlnode.peer.v1.ContentBatch
-	(*ContentAnswer)(nil),     // 30: crawlnode.peer.v1.ContentAnswer
-	(*ContentReply)(nil),      // 31: crawlnode.peer.v1.ContentReply
-	(*CreditEntry)(nil),       // 32: crawlnode.peer.v1.CreditEntry
-	(*CreditBatch)(nil),       // 33: crawlnode.peer.v1.CreditBatch
-	(*CreditReply)(nil),       // 34: crawlnode.peer.v1.CreditReply
-	(*AddressBatch)(nil),      // 35: crawlnode.peer.v1.AddressBatch
-	(*AddressMessage)(nil),    // 36: crawlnode.peer.v1.AddressMessage
+	(*Vitals)(nil),            // 11: crawlnode.peer.v1.Vitals
+	(*RenewReply)(nil),        // 12: crawlnode.peer.v1.RenewReply
+	(*ClockRequest)(nil),      // 13: crawlnode.peer.v1.ClockRequest
+	(*ClockReply)(nil),        // 14: crawlnode.peer.v1.ClockReply
+	(*ScopeLog)(nil),          // 15: crawlnode.peer.v1.ScopeLog
+	(*ScopePiece)(nil),        // 16: crawlnode.peer.v1.ScopePiece
+	(*CrawlRequest)(nil),      // 17: crawlnode.peer.v1.CrawlRequest
+	(*CrawlReply)(nil),        // 18: crawlnode.peer.v1.CrawlReply
+	(*PermitRequest)(nil),     // 19: crawlnode.peer.v1.PermitRequest
+	(*PermitReply)(nil),       // 20: crawlnode.peer.v1.PermitReply
+	(*IdleRequest)(nil),       // 21: crawlnode.peer.v1.IdleRequest
+	(*IdleReply)(nil),         // 22: crawlnode.peer.v1.IdleReply
+	(*RobotsRequest)(nil),     // 23: crawlnode.peer.v1.RobotsRequest
+	(*RobotsReply)(nil),       // 24: crawlnode.peer.v1.RobotsReply
+	(*PartitionsRequest)(nil), // 25: crawlnode.peer.v1.PartitionsRequest
+	(*PartitionInfo)(nil),     // 26: crawlnode.peer.v1.PartitionInfo
+	(*PartitionsReply)(nil),   // 27: crawlnode.peer.v1.PartitionsReply
+	(*ContentQuestion)(nil),   // 28: crawlnode.peer.v1.ContentQuestion
+	(*ContentNote)(nil),       // 29: crawlnode.peer.v1.ContentNote
+	(*ContentBatch)(nil),      // 30: crawlnode.peer.v1.ContentBatch
+	(*ContentAnswer)(nil),     // 31: crawlnode.peer.v1.ContentAnswer
+	(*ContentReply)(nil),      // 32: crawlnode.peer.v1.ContentReply
+	(*CreditEntry)(nil),       // 33: crawlnode.peer.v1.CreditEntry
+	(*CreditBatch)(nil),       // 34: crawlnode.peer.v1.CreditBatch
+	(*CreditReply)(nil),       // 35: crawlnode.peer.v1.CreditReply
+	(*AddressBatch)(nil),      // 36: crawlnode.peer.v1.AddressBatch
+	(*AddressMessage)(nil),    // 37: crawlnode.peer.v1.AddressMessage
 }
 var file_peer_peer_proto_depIdxs = []int32{
 	4,  // 0: crawlnode.peer.v1.PartReply.fields:type_name -> crawlnode.peer.v1.PartField
@@ -2772,66 +2943,67 @@ var file_peer_peer_proto_depIdxs = []int32{
 	8,  // 2: crawlnode.peer.v1.LinkBatch.rules:type_name -> crawlnode.peer.v1.RulesStamp
 	0,  // 3: crawlnode.peer.v1.LinkAck.verdicts:type_name -> crawlnode.peer.v1.Verdict
 	8,  // 4: crawlnode.peer.v1.RenewRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	8,  // 5: crawlnode.peer.v1.RenewReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	14, // 6: crawlnode.peer.v1.CrawlRequest.have:type_name -> crawlnode.peer.v1.ScopeLog
-	15, // 7: crawlnode.peer.v1.CrawlRequest.pieces:type_name -> crawlnode.peer.v1.ScopePiece
-	8,  // 8: crawlnode.peer.v1.CrawlRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	14, // 9: crawlnode.peer.v1.CrawlReply.have:type_name -> crawlnode.peer.v1.ScopeLog
-	15, // 10: crawlnode.peer.v1.CrawlReply.pieces:type_name -> crawlnode.peer.v1.ScopePiece
-	8,  // 11: crawlnode.peer.v1.CrawlReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	8,  // 12: crawlnode.peer.v1.PermitRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	25, // 13: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
-	27, // 14: crawlnode.peer.v1.ContentBatch.questions:type_name -> crawlnode.peer.v1.ContentQuestion
-	28, // 15: crawlnode.peer.v1.ContentBatch.notes:type_name -> crawlnode.peer.v1.ContentNote
-	1,  // 16: crawlnode.peer.v1.ContentAnswer.verdict:type_name -> crawlnode.peer.v1.ContentVerdict
-	30, // 17: crawlnode.peer.v1.ContentReply.answers:type_name -> crawlnode.peer.v1.ContentAnswer
-	32, // 18: crawlnode.peer.v1.CreditBatch.entries:type_name -> crawlnode.peer.v1.CreditEntry
-	36, // 19: crawlnode.peer.v1.AddressBatch.messages:type_name -> crawlnode.peer.v1.AddressMessage
-	7,  // 20: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
-	5,  // 21: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
-	5,  // 22: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
-	5,  // 23: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
-	10, // 24: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
-	12, // 25: crawlnode.peer.v1.Peer.Clock:input_type -> crawlnode.peer.v1.ClockRequest
-	16, // 26: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
-	18, // 27: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
-	20, // 28: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
-	24, // 29: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
-	22, // 30: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
-	5,  // 31: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
-	5,  // 32: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
-	5,  // 33: crawlnode.peer.v1.Peer.Search:input_type -> crawlnode.peer.v1.Envelope
-	5,  // 34: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
-	29, // 35: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
-	33, // 36: crawlnode.peer.v1.Peer.Credit:input_type -> crawlnode.peer.v1.CreditBatch
-	35, // 37: crawlnode.peer.v1.Peer.Addresses:input_type -> crawlnode.peer.v1.AddressBatch
-	5,  // 38: crawlnode.peer.v1.Peer.Workers:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 39: crawlnode.peer.v1.Peer.Part:input_type -> crawlnode.peer.v1.PartRequest
-	9,  // 40: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
-	5,  // 41: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
-	5,  // 42: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
-	5,  // 43: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
-	11, // 44: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
-	13, // 45: crawlnode.peer.v1.Peer.Clock:output_type -> crawlnode.peer.v1.ClockReply
-	17, // 46: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
-	19, // 47: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
-	21, // 48: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
-	26, // 49: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
-	23, // 50: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
-	5,  // 51: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
-	5,  // 52: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
-	5,  // 53: crawlnode.peer.v1.Peer.Search:output_type -> crawlnode.peer.v1.Envelope
-	5,  // 54: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
-	31, // 55: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
-	34, // 56: crawlnode.peer.v1.Peer.Credit:output_type -> crawlnode.peer.v1.CreditReply
-	35, // 57: crawlnode.peer.v1.Peer.Addresses:output_type -> crawlnode.peer.v1.AddressBatch
-	5,  // 58: crawlnode.peer.v1.Peer.Workers:output_type -> crawlnode.peer.v1.Envelope
-	3,  // 59: crawlnode.peer.v1.Peer.Part:output_type -> crawlnode.peer.v1.PartReply
-	40, // [40:60] is the sub-list for method output_type
-	20, // [20:40] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	11, // 5: crawlnode.peer.v1.RenewRequest.vitals:type_name -> crawlnode.peer.v1.Vitals
+	8,  // 6: crawlnode.peer.v1.RenewReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	15, // 7: crawlnode.peer.v1.CrawlRequest.have:type_name -> crawlnode.peer.v1.ScopeLog
+	16, // 8: crawlnode.peer.v1.CrawlRequest.pieces:type_name -> crawlnode.peer.v1.ScopePiece
+	8,  // 9: crawlnode.peer.v1.CrawlRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	15, // 10: crawlnode.peer.v1.CrawlReply.have:type_name -> crawlnode.peer.v1.ScopeLog
+	16, // 11: crawlnode.peer.v1.CrawlReply.pieces:type_name -> crawlnode.peer.v1.ScopePiece
+	8,  // 12: crawlnode.peer.v1.CrawlReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	8,  // 13: crawlnode.peer.v1.PermitRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	26, // 14: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
+	28, // 15: crawlnode.peer.v1.ContentBatch.questions:type_name -> crawlnode.peer.v1.ContentQuestion
+	29, // 16: crawlnode.peer.v1.ContentBatch.notes:type_name -> crawlnode.peer.v1.ContentNote
+	1,  // 17: crawlnode.peer.v1.ContentAnswer.verdict:type_name -> crawlnode.peer.v1.ContentVerdict
+	31, // 18: crawlnode.peer.v1.ContentReply.answers:type_name -> crawlnode.peer.v1.ContentAnswer
+	33, // 19: crawlnode.peer.v1.CreditBatch.entries:type_name -> crawlnode.peer.v1.CreditEntry
+	37, // 20: crawlnode.peer.v1.AddressBatch.messages:type_name -> crawlnode.peer.v1.AddressMessage
+	7,  // 21: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
+	5,  // 22: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
+	5,  // 23: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
+	5,  // 24: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
+	10, // 25: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
+	13, // 26: crawlnode.peer.v1.Peer.Clock:input_type -> crawlnode.peer.v1.ClockRequest
+	17, // 27: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
+	19, // 28: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
+	21, // 29: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
+	25, // 30: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
+	23, // 31: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
+	5,  // 32: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
+	5,  // 33: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
+	5,  // 34: crawlnode.peer.v1.Peer.Search:input_type -> crawlnode.peer.v1.Envelope
+	5,  // 35: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
+	30, // 36: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
+	34, // 37: crawlnode.peer.v1.Peer.Credit:input_type -> crawlnode.peer.v1.CreditBatch
+	36, // 38: crawlnode.peer.v1.Peer.Addresses:input_type -> crawlnode.peer.v1.AddressBatch
+	5,  // 39: crawlnode.peer.v1.Peer.Workers:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 40: crawlnode.peer.v1.Peer.Part:input_type -> crawlnode.peer.v1.PartRequest
+	9,  // 41: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
+	5,  // 42: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
+	5,  // 43: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
+	5,  // 44: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
+	12, // 45: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
+	14, // 46: crawlnode.peer.v1.Peer.Clock:output_type -> crawlnode.peer.v1.ClockReply
+	18, // 47: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
+	20, // 48: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
+	22, // 49: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
+	27, // 50: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
+	24, // 51: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
+	5,  // 52: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
+	5,  // 53: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
+	5,  // 54: crawlnode.peer.v1.Peer.Search:output_type -> crawlnode.peer.v1.Envelope
+	5,  // 55: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
+	32, // 56: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
+	35, // 57: crawlnode.peer.v1.Peer.Credit:output_type -> crawlnode.peer.v1.CreditReply
+	36, // 58: crawlnode.peer.v1.Peer.Addresses:output_type -> crawlnode.peer.v1.AddressBatch
+	5,  // 59: crawlnode.peer.v1.Peer.Workers:output_type -> crawlnode.peer.v1.Envelope
+	3,  // 60: crawlnode.peer.v1.Peer.Part:output_type -> crawlnode.peer.v1.PartReply
+	41, // [41:61] is the sub-list for method output_type
+	21, // [21:41] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_peer_peer_proto_init() }
@@ -2839,13 +3011,14 @@ func file_peer_peer_proto_init() {
 	if File_peer_peer_proto != nil {
 		return
 	}
+	file_peer_peer_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_peer_proto_rawDesc), len(file_peer_peer_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   35,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"crawlnode/crawl"
+	"crawlnode/peer"
 )
 
 // sizes are clusters in which each node holds the same number of partitions.
@@ -42,3 +45,32 @@ func BenchmarkHeard(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkServe answers a member's heartbeat, with its block and without.
+func BenchmarkServe(b *testing.B) {
+	o := beating(&fakeMembers{})
+	o.Members = quiet{o.Members}
+	o.Block, o.Revisits = func() *crawl.NodeBlock { return blockAt(1) }, func() []byte { return nil }
+	h := New(o)
+	msg := h.message()
+	for name, req := range map[string]*peer.RenewRequest{"full": msg.full, "brief": msg.brief} {
+		b.Run(name, func(b *testing.B) {
+			if _, err := h.Serve("p", msg.full); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if reply, err := h.Serve("p", req); err != nil || reply.Number != 1 {
+					b.Fatal(reply, err)
+				}
+			}
+			b.ReportMetric(float64(proto.Size(req)), "sent-B")
+		})
+	}
+}
+
+// quiet are members that note nothing.
+type quiet struct{ Members }
+
+func (quiet) Grant(crawl.Epoch, crawl.NodeID, crawl.Boot) bool  { return true }
+func (quiet) ClockTold(crawl.NodeID, crawl.Boot, time.Duration) {}

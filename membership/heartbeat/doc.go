@@ -2,12 +2,15 @@
 // they hold, and the readings of their clocks. On the wire the call is named Renew.
 //
 //	heartbeat.go  Heartbeat: calls every other member, and answers
+//	vitals.go     the figures of a block that change while a node does nothing. Pure
 //	table.go      Table: the last report of each other node, and who holds which partition
 //	clocks.go     ClockWatch: compares clocks between two heartbeats
 //
 // # What a heartbeat carries
 //
-//   - the block: the status of the sender (crawl.NodeBlock), and the partitions that it holds
+//   - the block: the status of the sender (crawl.NodeBlock), and the partitions that it holds. The
+//     figures that change every second are apart; the rest, JSON and some 3 KB, goes only to the
+//     members that do not have it, as the number in their last answer tells
 //   - a request for the lease; the answer grants it or not (package membership decides)
 //   - the stamp of the sender's crawl document and scope entries; when stamps differ, package
 //     spread exchanges them

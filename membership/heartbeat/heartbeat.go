@@ -1,9 +1,14 @@
 package heartbeat
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -80,7 +85,15 @@ type Heartbeat struct {
 	o    Options
 	now  chan struct{} // capacity 1
 	busy busy
+	told told
+	// What was last sent, with its number. Run's goroutine owns them.
+	number      uint64
+	block, held []byte
 }
+
+// message is a heartbeat to all members: full for those that do not have the block and the bitmap
+// of its number, brief for the others.
+type message struct{ full, brief *peer.RenewRequest }
 
 // New makes a Heartbeat; Run sends.
 func New(o Options) *Heartbeat {
@@ -99,17 +112,19 @@ func (h *Heartbeat) Run(ctx context.Context) error {
 	tick := time.NewTicker(Every)
 	defer tick.Stop()
 	for {
-		var req *peer.RenewRequest // made when there is somebody to tell
-		for _, m := range h.o.Others() {
+		var msg *message // made when there is somebody to tell
+		others := h.o.Others()
+		h.told.keep(others)
+		for _, m := range others {
 			if !h.busy.claim(m.ID) {
 				continue
 			}
-			if req == nil {
-				req = h.request()
+			if msg == nil {
+				msg = h.message()
 			}
 			wg.Go(func() {
 				defer h.busy.free(m.ID)
-				h.send(ctx, m, req)
+				h.tell(ctx, m, msg)
 			})
 		}
 		select {
@@ -121,15 +136,29 @@ func (h *Heartbeat) Run(ctx context.Context) error {
 	}
 }
 
-// send makes one call and takes the answer in.
-func (h *Heartbeat) send(ctx context.Context, m membership.Member, req *peer.RenewRequest) {
+// tell sends a member what it needs of a message: in full when it has another number, which its
+// last answer said or its next one will.
+func (h *Heartbeat) tell(ctx context.Context, m membership.Member, msg *message) {
+	if h.told.number(m) == msg.full.Number {
+		if said := h.send(ctx, m, msg.brief); said == msg.full.Number || said == unanswered {
+			return
+		}
+	}
+	h.send(ctx, m, msg.full)
+}
+
+// unanswered is no number of a block.
+const unanswered = math.MaxUint64
+
+// send makes one call and takes the answer in. It returns the number of what the member has of this node.
+func (h *Heartbeat) send(ctx context.Context, m membership.Member, req *peer.RenewRequest) (said uint64) {
 	ctx, cancel := context.WithTimeout(ctx, 2*Every)
 	defer cancel()
 	members := h.o.Members
 	asked := members.LeaseAsked()
 	reply, err := h.o.Call(ctx, m, req)
 	if err != nil {
-		return // the next one comes in a second; membership finds out who is gone
+		return unanswered // the next one comes in a second; membership finds out who is gone
 	}
 	members.ClockAnswered(m.ID, m.Boot, time.Duration(reply.ClockNs), asked)
 	switch { // by that very boot: an answer of another one does not come through
@@ -141,16 +170,27 @@ func (h *Heartbeat) send(ctx context.Context, m membership.Member, req *peer.Ren
 	}
 	h.o.Rules.Correct(reply.Rules, time.Duration(reply.RunNs))
 	h.o.Rules.Compare(m.ID, reply.Rules)
+	h.told.set(m, reply.Number)
+	return reply.Number
 }
 
-// request is what this node says of itself now.
-func (h *Heartbeat) request() *peer.RenewRequest {
-	block, err := json.Marshal(h.o.Block())
+// message is what this node says of itself now. Only Run's goroutine calls it.
+func (h *Heartbeat) message() *message {
+	rest, vitals := split(*h.o.Block())
+	block, err := json.Marshal(rest)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	return &peer.RenewRequest{Stalled: h.o.Stalled(), ClockNs: int64(h.o.Members.ClockReading()), View: uint64(h.o.View()),
-		Boot: uint64(h.o.Members.Self().Boot), Rules: h.o.Rules.Stamp(), Block: block, Held: h.o.Held(), Revisits: h.o.Revisits()}
+	held := h.o.Held()
+	if h.number == 0 || !bytes.Equal(block, h.block) || !bytes.Equal(held, h.held) {
+		h.number, h.block, h.held = h.number+1, block, bytes.Clone(held)
+	}
+	request := func(block, held []byte) *peer.RenewRequest {
+		return &peer.RenewRequest{Stalled: h.o.Stalled(), ClockNs: int64(h.o.Members.ClockReading()), View: uint64(h.o.View()),
+			Boot: uint64(h.o.Members.Self().Boot), Rules: h.o.Rules.Stamp(), Block: block, Held: held, Revisits: h.o.Revisits(),
+			Number: h.number, Vitals: vitals}
+	}
+	return &message{full: request(h.block, h.held), brief: request(nil, nil)}
 }
 
 // Serve takes another member's heartbeat in, and grants it its lease.
@@ -162,18 +202,40 @@ func (h *Heartbeat) Serve(id crawl.NodeID, req *peer.RenewRequest) (*peer.RenewR
 	if len(req.Block) > maxBlockBytes || len(req.Held) > (partitions+7)/8 {
 		return nil, status.Error(codes.InvalidArgument, "the block or the bitmap is too large")
 	}
-	var block crawl.NodeBlock
-	if err := json.Unmarshal(req.Block, &block); err != nil {
-		return nil, status.Error(codes.InvalidArgument, fmt.Sprintf("the block: %v", err))
+	report, known, err := h.report(id, req)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	block.Boot = crawl.Boot(req.Boot)
+	boot := crawl.Boot(req.Boot)
 	h.o.Rules.Compare(id, req.Rules) // first: a member that is in the table has told its rules
-	h.o.Table.Put(id, Report{Block: block, Held: req.Held, Heard: time.Now()}, partitions)
-	h.o.TakeRevisits(id, block.Boot, req.Revisits)
-	members.ClockTold(id, crawl.Boot(req.Boot), time.Duration(req.ClockNs))
-	granted := !req.Stalled && members.Grant(crawl.Epoch(req.View), id, crawl.Boot(req.Boot))
+	if known {
+		h.o.Table.Put(id, report, partitions)
+	}
+	h.o.TakeRevisits(id, boot, req.Revisits)
+	members.ClockTold(id, boot, time.Duration(req.ClockNs))
+	granted := !req.Stalled && members.Grant(crawl.Epoch(req.View), id, boot)
 	return &peer.RenewReply{Stalled: h.o.Stalled(), RunNs: int64(h.o.Rules.Ran()), ClockNs: int64(members.ClockReading()), Node: string(h.o.Self), Granted: granted,
-		View: uint64(h.o.View()), Boot: uint64(members.Self().Boot), Rules: h.o.Rules.Stamp()}, nil
+		View: uint64(h.o.View()), Boot: uint64(members.Self().Boot), Rules: h.o.Rules.Stamp(), Number: h.o.Table.Number(id, boot)}, nil
+}
+
+// report is what a member says of itself. It is not known when a heartbeat without a block names
+// another number than the report in the table: the answer tells the member, which sends all.
+func (h *Heartbeat) report(id crawl.NodeID, req *peer.RenewRequest) (r Report, known bool, err error) {
+	if !numbers(req.Vitals) {
+		return Report{}, false, errors.New("the vitals are no numbers")
+	}
+	if len(req.Block) == 0 && req.Number > 0 {
+		r = h.o.Table.Last(id)
+		known = r.Block.Boot == crawl.Boot(req.Boot) && r.Number == req.Number
+	} else {
+		r, known = Report{Held: req.Held, Number: req.Number}, true
+		if err := json.Unmarshal(req.Block, &r.Block); err != nil {
+			return Report{}, false, fmt.Errorf("the block: %w", err)
+		}
+	}
+	r.Block = join(r.Block, req.Vitals)
+	r.Block.Boot, r.Heard = crawl.Boot(req.Boot), time.Now()
+	return r, known, nil
 }
 
 // busy are the members that have a call under way.
@@ -201,4 +263,44 @@ func (b *busy) free(id crawl.NodeID) {
 	b.mu.Lock()
 	delete(b.ids, id)
 	b.mu.Unlock()
+}
+
+// told has the number of what each member has of this node, as its last answer said.
+type told struct {
+	mu      sync.Mutex // guards numbers
+	numbers map[toldTo]uint64
+}
+
+type toldTo struct {
+	id   crawl.NodeID
+	boot crawl.Boot
+}
+
+// number is 0 for a boot that has not answered yet.
+func (t *told) number(m membership.Member) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.numbers[toldTo{m.ID, m.Boot}]
+}
+
+func (t *told) set(m membership.Member, number uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.numbers == nil {
+		t.numbers = map[toldTo]uint64{}
+	}
+	t.numbers[toldTo{m.ID, m.Boot}] = number
+}
+
+// keep forgets all but the given members, so that it has no more entries than these and those with a
+// call under way.
+func (t *told) keep(members []membership.Member) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.numbers) <= len(members) {
+		return
+	}
+	maps.DeleteFunc(t.numbers, func(to toldTo, _ uint64) bool {
+		return !slices.ContainsFunc(members, func(m membership.Member) bool { return m.ID == to.id && m.Boot == to.boot })
+	})
 }

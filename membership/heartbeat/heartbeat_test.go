@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +19,7 @@ import (
 
 // fakeMembers notes what it is told.
 type fakeMembers struct {
+	mu       sync.Mutex // guards told
 	told     []string
 	reading  time.Duration // of the own clock; 0: 50
 	compared time.Duration
@@ -24,6 +27,8 @@ type fakeMembers struct {
 }
 
 func (f *fakeMembers) note(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.told = append(f.told, fmt.Sprintf(format, args...))
 }
 
@@ -192,8 +197,8 @@ func TestServe(t *testing.T) {
 	if _, err := h.Serve("p", &peer.RenewRequest{Block: []byte("{}"), Boot: 3, Revisits: []byte("theirs")}); err != nil || f.told[0] != "revisits p 3 theirs" {
 		t.Errorf("a heartbeat with revisits: %v, %v", err, f.told)
 	}
-	if got := h.request(); string(got.Revisits) != "mine" {
-		t.Errorf("the request says %q of revisits", got.Revisits)
+	if got := h.message(); string(got.full.Revisits) != "mine" || string(got.brief.Revisits) != "mine" {
+		t.Errorf("the requests say %q and %q of revisits", got.full.Revisits, got.brief.Revisits)
 	}
 	f.told = nil
 	if reply, err := h.Serve("p", &peer.RenewRequest{Block: []byte("{}"), Stalled: true}); err != nil || reply.Granted || len(f.told) != 1 {
@@ -204,6 +209,7 @@ func TestServe(t *testing.T) {
 		"a block too long":  {Block: make([]byte, maxBlockBytes+1)},
 		"no block":          {},
 		"no JSON":           {Block: []byte("{")},
+		"no number":         {Block: []byte("{}"), Vitals: &peer.Vitals{Cpu: math.NaN()}},
 	} {
 		if _, err := h.Serve("q", req); err == nil {
 			t.Errorf("%s was taken", name)

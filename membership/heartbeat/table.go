@@ -16,6 +16,8 @@ type Report struct {
 	Block crawl.NodeBlock
 	Held  []byte // bitmap of partitions
 	Heard time.Time
+	// Number names Block, but for its vitals, and Held, as the boot counts them; 0: nothing does.
+	Number uint64
 }
 
 // Table has the last report of each other node, and who holds which partition. NewTable makes it.
@@ -60,13 +62,14 @@ func (t *Table) Put(id crawl.NodeID, report Report, partitions int) {
 }
 
 // Keep forgets the holdings of all but the given members. The blocks stay, so that a node that
-// left or failed is shown with its last data.
+// left or failed is shown with its last data; they lose their number, so that a member that comes
+// back says all of itself again.
 func (t *Table) Keep(members map[crawl.NodeID]bool, partitions int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, r := range t.reports {
 		if !members[id] && r.Held != nil {
-			r.Held = nil
+			r.Held, r.Number = nil, 0
 			t.reports[id] = r
 		}
 	}
@@ -84,6 +87,21 @@ func (t *Table) rebuildLocked(partitions int) {
 		}
 	}
 	t.routes.Store(&routes)
+}
+
+// Last is the last report of a node.
+func (t *Table) Last(id crawl.NodeID) Report {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reports[id]
+}
+
+// Number is the number of the last report of a boot; 0: it has none.
+func (t *Table) Number(id crawl.NodeID, boot crawl.Boot) uint64 {
+	if r := t.Last(id); r.Block.Boot == boot {
+		return r.Number
+	}
+	return 0
 }
 
 // All returns a copy of the last reports.
