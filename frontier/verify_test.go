@@ -109,14 +109,25 @@ func (s damageStore) flipped(t *testing.T, name string, rng *rand.Rand) (to dama
 	return to, at
 }
 
-// judge opens the store and returns "refused" with a name, "suspect" or
+// judge opens the store and returns "refused" with a name, at the open or behind it, "suspect" or
 // "whole"; anything else is a loss that nobody was told of.
 func (s damageStore) judge(t *testing.T, name string) string {
 	t.Helper()
 	kv, err := storagetest.OpenSmall(s.dir)
+	later := err == nil
+	if later {
+		err = kv.(interface{ Verified() error }).Verified()
+	}
 	if err != nil {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: the error does not name it: %v", name, err)
+		}
+		if later {
+			_, err := commit.Open(kv, commit.Options{})
+			if err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: a frontier was opened on a damaged store: %v", name, err)
+			}
+			_ = kv.Close()
 		}
 		return "refused"
 	}

@@ -14,7 +14,8 @@ import (
 )
 
 // flippedBit flips one bit in a file of a killed node's store and starts the node again. Either it
-// reports the file and the others take over, or it repairs itself. Nothing is missing in the end.
+// reports the file, at once or when it comes to verify it, and the others take over, or it repairs
+// itself. Nothing is missing in the end.
 func flippedBit(f *trial) {
 	f.crawlTo(0.2, 0.6)
 	n := f.pick()
@@ -31,6 +32,9 @@ func flippedBit(f *trial) {
 		}
 		if code, _, err := n.get("/readyz"); err != nil || code != 200 {
 			return fmt.Sprintf("%s neither serves nor ends with %s damaged: %d, %v", n.name, file, code, err)
+		}
+		if _, err := os.Stat(filepath.Join(n.dir, "frontier", "MISTRUST")); err == nil {
+			return fmt.Sprintf("%s has not verified its tables", n.name)
 		}
 		return ""
 	})

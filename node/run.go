@@ -10,6 +10,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/handoff"
 	"crawlnode/handoff/hints"
 	"crawlnode/handoff/transfer"
@@ -85,7 +86,11 @@ func (n *Node) runAll(ctx context.Context) error {
 	if errors.Is(err, errFinished) || errors.Is(err, context.Canceled) {
 		return nil
 	}
-	return datadir.StorageFirst(err, store.Wait())
+	err = datadir.StorageFirst(err, store.Wait())
+	if errors.Is(err, storage.ErrDamaged) && !errors.Is(err, datadir.ErrStorage) {
+		err = datadir.Failed("read the frontier", err) // whichever part has read it
+	}
+	return err
 }
 
 // classed gives membership's errors their class: a node that may not join has a cluster

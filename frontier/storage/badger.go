@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
 
 	"crawlnode/local/files"
 )
@@ -47,8 +48,10 @@ type BadgerOptions struct {
 }
 
 // OpenBadger opens or makes the store in dir, which is locked against other
-// processes until Close. It reads the whole store once, and fails with the
-// name of a file that is damaged.
+// processes until Close. It fails with the name of a file that is damaged. The
+// blocks of tables are verified before they are read, and all in the background
+// (unverified.go): when one is damaged, everything fails with the file's name
+// from then on.
 func OpenBadger(dir string, o BadgerOptions) (KV, error) {
 	if o.FreeSpace == nil {
 		o.FreeSpace = freeSpace
@@ -56,7 +59,9 @@ func OpenBadger(dir string, o BadgerOptions) (KV, error) {
 	if err := mendHeads(dir, o.Logger); err != nil {
 		return nil, fmt.Errorf("cannot open the store in %s: %w", dir, err)
 	}
-	return openBadger(o.badger(dir), o.FreeSpace)
+	opt := o.badger(dir)
+	most := int(opt.IndexCacheSize / unverifiedBytes)
+	return openBadger(opt, o.FreeSpace, most, func(f func()) { go f() })
 }
 
 // badger is what these options are to Badger.
@@ -77,30 +82,42 @@ func (o *BadgerOptions) badger(dir string) badger.Options {
 		WithNumCompactors(2).
 		WithBlockCacheSize(or(o.BlockCacheBytes, 48<<20)).
 		WithIndexCacheSize(or(o.IndexCacheBytes, 24<<20)).
+		WithChecksumVerificationMode(options.OnBlockRead).
 		WithValueLogFileSize(or(o.ValueLogBytes, 64<<20)). // values stay in the tables: it stays empty
 		WithLogger(badgerLogger{o.Logger})
 }
 
-func openBadger(opt badger.Options, free func(dir string) (int64, error)) (KV, error) {
-	b := &badgerKV{files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: free}, run: MachineRun(), synced: opt.SyncWrites, patience: closePatience}
+// openBadger opens a store, of whose tables at most so many blocks are verified later, by what
+// background starts.
+func openBadger(
+	opt badger.Options, free func(dir string) (int64, error), most int, background func(func()),
+) (KV, error) {
+	b := &badgerKV{
+		log: opt.Logger, files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: free},
+		run: MachineRun(), synced: opt.SyncWrites, patience: closePatience,
+	}
 	err := dropUnmadeLogs(b.files)
 	if err == nil {
-		err = b.verify(opt)
+		err = b.verify(opt, most)
 	}
 	if err == nil {
 		b.lostPower, err = readBoot(opt.Dir, b.run)
 	}
 	if err == nil {
+		opt.Logger = compactionGate{opt.Logger, b.tables}
 		b.db, err = badger.Open(opt)
 		err = b.space.explain(err)
 	}
 	if err == nil {
+		b.tables.begin(background, b.lost, b.verified)
 		b.logs, err = openLogBlocks(b.files, opt.MemTableSize, &b.space)
 		if err == nil {
 			err = b.openReserve()
 		}
 		if err != nil {
-			err = errors.Join(err, b.closeInTime())
+			if b.tables.finish() {
+				err = errors.Join(err, b.closeInTime())
+			}
 		}
 	}
 	if err != nil {
@@ -129,14 +146,17 @@ func (b *badgerKV) openReserve() (err error) {
 // them, and removed once the frontier has noted the damage.
 const damageFile = "DAMAGE"
 
-func (b *badgerKV) verify(opt badger.Options) error {
+func (b *badgerKV) verify(opt badger.Options, most int) error {
 	path := filepath.Join(opt.Dir, damageFile)
 	noted, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	b.damage = string(noted)
-	cut, found, err := verifyStore(opt)
+	if err := b.verifyTables(opt, most); err != nil {
+		return err
+	}
+	cut, found, err := damagedLogs(opt.Dir)
 	b.cuts = cut
 	if err != nil || found == "" {
 		return err
@@ -146,6 +166,55 @@ func (b *badgerKV) verify(opt badger.Options) error {
 		_, err := io.WriteString(w, b.damage)
 		return err
 	})
+}
+
+// verifyTables judges the MANIFEST and of the tables what Badger needs to open them, or all that
+// is in them if they are mistrusted.
+func (b *badgerKV) verifyTables(opt badger.Options, most int) error {
+	tables, err := verifyManifest(opt)
+	if err != nil {
+		return err
+	}
+	mistrust, err := mistrusted(opt.Dir)
+	if err != nil {
+		return err
+	}
+	if !mistrust && len(tables) > 0 {
+		// On a full disk there is no place for the note, and all is verified now.
+		if err = noteMistrust(b.files); err != nil && !files.NoRoom(err) {
+			return err
+		}
+	}
+	if mistrust || err != nil {
+		most = 0
+	}
+	if b.tables, err = openUnverified(opt, tables, most); err != nil {
+		return err
+	}
+	if len(b.tables.tables) == 0 {
+		return endMistrust(opt.Dir)
+	}
+	return nil
+}
+
+// lost is called when a table is found to be damaged: nothing is read or written any more.
+func (b *badgerKV) lost(damage error) {
+	b.failed.Store(true)
+	b.log.Errorf("nothing is read or written any more: %v", damage)
+}
+
+// verified is called when all tables are.
+func (b *badgerKV) verified() {
+	if err := endMistrust(b.files.dir); err != nil {
+		b.log.Warningf("the next start verifies the whole store before it opens it: %v", err)
+	}
+}
+
+// Verified returns when the tables that were there at the open are verified, or with the damage of
+// one of them. It is not to be called when the store is closed.
+func (b *badgerKV) Verified() error {
+	<-b.tables.over
+	return b.tables.damage()
 }
 
 // Damage implements damaged: it names the logs that have lost entries.
@@ -171,7 +240,9 @@ func or(v, otherwise int64) int64 {
 
 type badgerKV struct {
 	db        *badger.DB
+	log       badger.Logger
 	files     *fileSync
+	tables    *unverified
 	damage    string // not noted yet
 	cuts      []string
 	space     space
@@ -186,6 +257,9 @@ type badgerKV struct {
 }
 
 func (b *badgerKV) Write(entries []Entry) error {
+	if err := b.tables.damage(); err != nil {
+		return err
+	}
 	err := b.reserve.touch()
 	if err == nil && len(b.reserve.kept) > 0 {
 		err = b.flushReserve()
@@ -259,17 +333,40 @@ func (b *badgerKV) commit(entries []Entry) error {
 			return fmt.Errorf("frontier: transaction of %d entries: %w", len(entries), err)
 		}
 	}
-	if err := txn.Commit(); err != nil {
+	if err := b.commitTxn(txn); err != nil {
 		return fmt.Errorf("frontier: commit of %d entries: %w", len(entries), err)
 	}
 	return nil
+}
+
+// commitTxn waits for a commit. Badger holds up commits while there are too many young tables, and
+// no compaction makes them fewer before the tables are verified, or ever after a damage.
+func (b *badgerKV) commitTxn(txn *badger.Txn) error {
+	if b.tables.isWhole() {
+		return txn.Commit()
+	}
+	done := make(chan error, 1)
+	txn.CommitWith(func(err error) { done <- err })
+	select {
+	case err := <-done:
+		return err
+	case <-b.tables.lost:
+		return b.tables.damage()
+	}
 }
 
 func (b *badgerKV) Snapshot() (Snapshot, error) {
 	if b.db.IsClosed() {
 		return nil, ErrClosed
 	}
-	return badgerSnapshot{b.db.NewTransaction(false)}, nil
+	if err := b.tables.damage(); err != nil {
+		return nil, err
+	}
+	s := badgerSnapshot{txn: b.db.NewTransaction(false)}
+	if !b.tables.isWhole() {
+		s.tables = b.tables
+	}
+	return s, nil
 }
 
 // Limits leaves a fifth of the transaction to Badger's own overheads, which
@@ -280,6 +377,9 @@ func (b *badgerKV) Limits() Limits {
 
 // Sync holds up no Write and no reader.
 func (b *badgerKV) Sync() error {
+	if err := b.tables.damage(); err != nil {
+		return err
+	}
 	if err := b.files.sync(); err != nil {
 		b.failed.Store(true)
 		return fmt.Errorf("frontier: sync of the store: %w", err)
@@ -290,13 +390,21 @@ func (b *badgerKV) Sync() error {
 // Close leaves a store alone that cannot be written to: Badger would write tables
 // without end, or die in the attempt. What was acknowledged is in its logs and in the
 // reserve, where the next start finds it as after a kill. It also leaves one alone that
-// is being compacted: that cannot be ended, and takes as long as the store is large.
+// is being compacted: that cannot be ended, and takes as long as the store is large. And it leaves
+// one alone whose tables are not verified in time: Badger would wait for a compaction.
 func (b *badgerKV) Close() error {
 	if b.failed.Load() {
+		b.tables.abandon()
 		return nil
 	}
 	err := b.files.sync() // before Badger begins what it may not end
-	if err == nil && b.space.room() == nil && b.compaction.await(compactPatience) {
+	whole := b.tables.finish()
+	if damage := b.tables.damage(); damage != nil {
+		err = errors.Join(err, damage)
+	} else if !whole {
+		err = errors.Join(err, endMistrust(b.files.dir)) // the process does not die of a damage
+	}
+	if err == nil && whole && b.space.room() == nil && b.compaction.await(compactPatience) {
 		if err = b.closeInTime(); err == nil {
 			err = b.files.sync()
 		}
@@ -334,9 +442,17 @@ func (b *badgerKV) closeInTime() error {
 	}
 }
 
-type badgerSnapshot struct{ txn *badger.Txn }
+type badgerSnapshot struct {
+	txn    *badger.Txn
+	tables *unverified // nil: all of them were verified when it was made
+}
 
 func (s badgerSnapshot) Get(key, buf []byte) ([]byte, bool, error) {
+	if s.tables != nil {
+		if err := s.tables.ensure(keyStart(key), keyStart(key)); err != nil {
+			return nil, false, err
+		}
+	}
 	item, err := s.txn.Get(key)
 	if errors.Is(err, badger.ErrKeyNotFound) {
 		return nil, false, nil
@@ -354,6 +470,11 @@ func (s badgerSnapshot) Get(key, buf []byte) ([]byte, bool, error) {
 // Iterate does not prefetch: values lie beside their keys in the tables, and
 // Badger prefetches with one goroutine per key.
 func (s badgerSnapshot) Iterate(prefix []byte) Iterator {
+	if s.tables != nil {
+		if err := s.tables.ensure(keyStart(prefix), lastStart(prefix)); err != nil {
+			return &failedIterator{prefix: prefix, err: err}
+		}
+	}
 	it := s.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
 	return &badgerIterator{it: it, prefix: prefix}
 }

@@ -13,9 +13,15 @@
 // # Damage
 //
 // Badger opens damaged files without an error and then reads less. OpenBadger therefore
-// reads the whole store once (verify.go). It refuses a damaged table or MANIFEST and names
-// the file. A log that lost entries is reported by Damage until NoteDamage. Damaged bytes that
-// carry no information are rewritten (heads.go). Cuts says where logs were truncated.
+// verifies the MANIFEST, the logs and the indexes of tables (verify.go, tablefile.go). It refuses
+// a damaged table or MANIFEST and names the file. A log that lost entries is reported by Damage
+// until NoteDamage. Damaged bytes that carry no information are rewritten (heads.go). Cuts says
+// where logs were truncated.
+//
+// The blocks of tables are verified before something is read of them, and all of them in the
+// background; until then no compaction takes effect (unverified.go). After a damage all calls fail
+// with the name of the file, and the next OpenBadger verifies everything first and refuses the
+// store. Verified waits for the result.
 //
 // A loss of power leaves files that look whole. The file MACHINE has the boot id of the
 // machine at the last time the store was opened (powerloss.go), from which LostPower is computed.
@@ -43,6 +49,8 @@
 //	goroutine      started by         ends
 //	compaction     Compact, one       by itself; Close waits for it for a second, and otherwise
 //	                                  leaves the store as a kill would
+//	verification   OpenBadger, one    when all tables are verified or one is damaged, or in Close,
+//	                                  which waits for it
 //	close          Close              by itself; Close waits for five seconds
 //	Badger's own   OpenBadger         in Close
 //

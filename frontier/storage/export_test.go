@@ -2,6 +2,7 @@ package storage
 
 import (
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -16,3 +17,34 @@ func SetFsync(kv KV, fsync func(*os.File) error) { kv.(*badgerKV).files.fsync = 
 
 // Folder is the folder of a store on disk.
 func Folder(kv KV) string { return kv.(*badgerKV).files.dir }
+
+// OpenHeld opens a small store whose tables are verified when verify is called, or when they are
+// read.
+func OpenHeld(dir string, most int) (kv KV, verify func(), err error) {
+	o := BadgerOptions{MemTableBytes: 1 << 20, ValueLogBytes: 1 << 20, BlockCacheBytes: 8 << 20,
+		IndexCacheBytes: 4 << 20}
+	var sweep func()
+	kv, err = openBadger(o.badger(dir), freeSpace, most, func(f func()) { sweep = f })
+	return kv, sweep, err
+}
+
+// Most is more blocks than a small store has.
+const Most = 1 << 20
+
+// Waiting is closed when a compaction waits for the tables.
+func Waiting(kv KV) <-chan struct{} { return kv.(*badgerKV).tables.hurry }
+
+// Unverified is how many blocks of how many tables are not verified.
+func Unverified(kv KV) (tables int, blocks int64) {
+	u := kv.(*badgerKV).tables
+	for _, t := range u.tables {
+		blocks += t.left.Load()
+	}
+	return len(u.tables), blocks
+}
+
+// Mistrusted reports whether the next open verifies all.
+func Mistrusted(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, mistrustFile))
+	return err == nil
+}

@@ -151,7 +151,7 @@ func readReserve(path string) ([]Entry, error) {
 }
 
 // Snapshot opens a view of the store as the process has left it, but for Kept.
-func (r *ReadOnly) Snapshot() Snapshot { return badgerSnapshot{r.db.NewTransaction(false)} }
+func (r *ReadOnly) Snapshot() Snapshot { return badgerSnapshot{txn: r.db.NewTransaction(false)} }
 
 // Kept are entries of the node's own range that were written last and count in place of the
 // store's, in their order.
@@ -162,7 +162,7 @@ func (r *ReadOnly) Kept() []Entry { return r.kept }
 func (r *ReadOnly) Verify() error {
 	opt := r.opt
 	opt.Dir, opt.ValueDir = r.dir, r.dir
-	_, damage, err := verifyStore(opt)
+	damage, err := verifyStore(opt)
 	if err == nil && damage != "" {
 		err = fmt.Errorf("the store in %s %w: %s", r.dir, ErrDamaged, damage)
 	}

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/table"
 	"golang.org/x/sync/errgroup"
 )
@@ -24,7 +22,8 @@ import (
 // checksum is wrong looks like the end of its table, to a look-up and to the
 // compaction that rewrites it; a MANIFEST is cut at a record that is too short,
 // and the tables behind it are deleted; a log is cut at its first bad entry. So
-// the files are judged before it may touch them.
+// MANIFEST, logs and the indexes of tables are judged before it may touch them,
+// and the blocks of tables before anything is read of them (unverified.go).
 //
 // It cannot be known what a damaged table or MANIFEST has lost: the store is not
 // opened. A loss of power often cuts the log in use, and the high-water file
@@ -40,22 +39,23 @@ func damaged(path string, err error) error {
 // castagnoli is the table of the store's checksums.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// verifyStore judges the files in opt.Dir. Its error names the file that makes
-// the store unusable. cuts says where each cut log was cut; damage names those
-// that have lost entries.
-func verifyStore(opt badger.Options) (cuts []string, damage string, err error) {
-	ids, err := verifyManifest(opt)
+// verifyStore reads all files in opt.Dir. Its error names the file that makes the store
+// unusable. damage names the logs that have lost entries.
+func verifyStore(opt badger.Options) (damage string, err error) {
+	tables, err := verifyManifest(opt)
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
-	if err := verifyTables(opt, ids); err != nil {
-		return nil, "", err
+	err = eachTable(opt, tables, func(t *tableFile) error { return t.verify(0, t.blocks()) })
+	if err != nil {
+		return "", err
 	}
-	return damagedLogs(opt.Dir)
+	_, damage, err = damagedLogs(opt.Dir)
+	return damage, err
 }
 
 // verifyManifest reads the MANIFEST, which lists the tables.
-func verifyManifest(opt badger.Options) (tables []uint64, err error) {
+func verifyManifest(opt badger.Options) (tables map[uint64]badger.TableManifest, err error) {
 	path := filepath.Join(opt.Dir, badger.ManifestFilename)
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,11 +83,7 @@ func verifyManifest(opt badger.Options) (tables []uint64, err error) {
 	if !tornRecord(tail) {
 		return nil, damaged(path, fmt.Errorf("the record at byte %d says a false length", end))
 	}
-	for id := range m.Tables {
-		tables = append(tables, id)
-	}
-	slices.Sort(tables)
-	return tables, nil
+	return m.Tables, nil
 }
 
 // manifestMissing says whether a folder without a MANIFEST had a store.
@@ -122,59 +118,29 @@ func tornRecord(tail []byte) bool {
 	return true
 }
 
-// verifyTablesAtOnce bounds the memory: a table of the lowest level has some
-// 20 MB, compressed.
+// verifyTablesAtOnce bounds how many tables are read at a time.
 const verifyTablesAtOnce = 2
 
-// verifyTables checks each block of each table against its checksum. It reads
-// all of the store once, at a few hundred megabytes a second.
-func verifyTables(opt badger.Options, ids []uint64) error {
+// eachTable calls fn with each table of a MANIFEST.
+func eachTable(
+	opt badger.Options, tables map[uint64]badger.TableManifest, fn func(*tableFile) error,
+) error {
 	var g errgroup.Group
 	g.SetLimit(verifyTablesAtOnce)
-	for _, id := range ids {
+	for id, m := range tables {
 		g.Go(func() error {
 			path := table.NewFilename(id, opt.Dir)
-			if err := verifyTable(opt, id, path); err != nil {
-				return damaged(path, err)
+			t, err := openTableFile(path, m.Compression)
+			if err == nil {
+				err = fn(t)
 			}
-			return nil
+			if err != nil && !errors.Is(err, ErrDamaged) {
+				err = damaged(path, err)
+			}
+			return err
 		})
 	}
 	return g.Wait()
-}
-
-func verifyTable(opt badger.Options, id uint64, path string) (err error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	// Badger means some of its own checks as assertions.
-	defer func() {
-		if r := recover(); r != nil {
-			err = errors.New("it is not a table")
-		}
-	}()
-	if len(b) < 16 {
-		return fmt.Errorf("it has %d bytes", len(b))
-	}
-	t, err := table.OpenInMemoryTable(b, id, &table.Options{
-		ReadOnly: true, BlockSize: opt.BlockSize, TableSize: uint64(opt.BaseTableSize), Compression: opt.Compression,
-		ChkMode: options.OnBlockRead,
-	})
-	if err != nil {
-		return errors.New("its index does not have its checksum")
-	}
-	// The table's own check keeps all blocks in memory. A walk keeps one; it does
-	// not say that a block is bad, but ends there.
-	it := t.NewIterator(table.NOCACHE)
-	var last []byte
-	for it.Rewind(); it.Valid(); it.Next() {
-		last = append(last[:0], it.Key()...)
-	}
-	if !bytes.Equal(last, t.Biggest()) {
-		return errors.New("a block of it does not have its checksum")
-	}
-	return it.Close()
 }
 
 // damagedLogs names those logs of tables in memory, save the newest, that do
