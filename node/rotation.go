@@ -16,7 +16,8 @@ import (
 
 // This file fits package rotation to the rest of the node.
 
-// openKeys makes the node's keys of the key file, nil without one, and of what an earlier start has kept.
+// openKeys makes the node's keys of the key file, nil without one, and of what an earlier start has
+// kept.
 func (n *Node) openKeys(file *clusterkey.Key) (err error) {
 	n.rotator, err = rotation.Open(rotation.Options{
 		Dir: n.dir, Logger: n.log,
@@ -41,12 +42,17 @@ func (n *Node) openKeys(file *clusterkey.Key) (err error) {
 func (n *Node) joiners() []membership.Member { return n.members.Snapshot().Joiners(n.id) }
 
 // askRotation carries a rotation to another node, as an operator's order.
-func (n *Node) askRotation(ctx context.Context, to membership.Member, s rotation.State) (c rotation.Confirmation, err error) {
+func (n *Node) askRotation(
+	ctx context.Context,
+	to membership.Member,
+	s rotation.State,
+) (c rotation.Confirmation, err error) {
 	payload, err := json.Marshal(rotationOrder{Rotation: &s})
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	reply, err := peer.Call(ctx, n.pool, targetOf(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Operate)
+	reply, err := peer.Call(ctx, n.pool, targetOf(to), &peer.Envelope{Payload: payload},
+		peer.PeerClient.Operate)
 	if err != nil {
 		return c, err
 	}

@@ -167,7 +167,8 @@ func (t *Tally) Total() string {
 func (t *Tally) HostLines() []string {
 	var lines []string
 	for _, h := range t.Hosts[:min(len(t.Hosts), MaxHosts)] {
-		lines = append(lines, fmt.Sprintf("%s: %s: %s", h.Name, plaintext.Count(h.URLs), cmp.Or(h.Reason, "no reason is known")))
+		lines = append(lines, fmt.Sprintf("%s: %s: %s", h.Name, plaintext.Count(h.URLs),
+			cmp.Or(h.Reason, "no reason is known")))
 	}
 	if n := len(t.Hosts) - MaxHosts; n > 0 {
 		lines = append(lines, fmt.Sprintf("and %s more hosts", plaintext.Count(int64(n))))

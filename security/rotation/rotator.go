@@ -84,7 +84,8 @@ func Open(o Options, file *clusterkey.Key) (*Rotator, error) {
 	}
 	kept, stale := was.resumed(*file)
 	if kept.Phase == None {
-		o.Logger.Warn("the key file has neither key of the last rotation: the file's is used", "fingerprint", file.Fingerprint())
+		o.Logger.Warn("the key file has neither key of the last rotation: the file's is used",
+			"fingerprint", file.Fingerprint())
 		return r, nil
 	}
 	use, also, err := kept.keys()
@@ -92,7 +93,9 @@ func Open(o Options, file *clusterkey.Key) (*Rotator, error) {
 		return nil, datadir.Failed("read "+r.path(), err)
 	}
 	if stale {
-		o.Logger.Warn("the cluster has a newer key, which this node has stored: replace its --cluster-key-file", "old", file.Fingerprint(), "new", use.Fingerprint())
+		o.Logger.Warn(
+			"the cluster has a newer key, which this node has stored: replace its --cluster-key-file",
+			"old", file.Fingerprint(), "new", use.Fingerprint())
 	}
 	r.now = kept
 	r.ring.Set(use, also...)
@@ -167,7 +170,8 @@ func (r *Rotator) enterLocked(next State) error {
 		r.o.Recheck()
 	}
 	r.now, r.waiting = next, nil
-	r.o.Logger.Info("the cluster's key is being replaced", "step", next.Phase.String(), "old", next.OldPin, "in_use", use.Fingerprint())
+	r.o.Logger.Info("the cluster's key is being replaced", "step", next.Phase.String(), "old",
+		next.OldPin, "in_use", use.Fingerprint())
 	r.wake()
 	return nil
 }
@@ -217,7 +221,8 @@ func (r *Rotator) round(ctx context.Context) error {
 			return err
 		}
 	}
-	if !r.now.is(asked) || view == nil || !view.Lists(self.ID, self.Boot) || r.o.View().Number != view.Number {
+	if !r.now.is(asked) || view == nil || !view.Lists(self.ID, self.Boot) ||
+		r.o.View().Number != view.Number {
 		return nil // asked again
 	}
 	own := r.confirmationLocked()
@@ -231,11 +236,16 @@ func (r *Rotator) round(ctx context.Context) error {
 }
 
 // ask sends the rotation to nodes and returns the answers of those that answer.
-func (r *Rotator) ask(ctx context.Context, asked State, members []membership.Member) map[crawl.NodeID]Confirmation {
+func (r *Rotator) ask(
+	ctx context.Context,
+	asked State,
+	members []membership.Member,
+) map[crawl.NodeID]Confirmation {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	told := map[crawl.NodeID]Confirmation{}
-	for _, a := range fanout.Ask(members, func(m membership.Member) (Confirmation, error) { return r.o.Ask(ctx, m, asked) }) {
+	for _, a := range fanout.Ask(members,
+		func(m membership.Member) (Confirmation, error) { return r.o.Ask(ctx, m, asked) }) {
 		if a.Err == nil { // else it is waited for
 			told[a.Node.ID] = a.Value
 		}
@@ -247,14 +257,18 @@ func (r *Rotator) ask(ctx context.Context, asked State, members []membership.Mem
 // caller must show the key itself: with a token alone nobody may lock the key's owners out.
 func (r *Rotator) Rotate(ctx context.Context, text string) (crawl.RotationReport, error) {
 	if r.ring == nil {
-		return crawl.RotationReport{}, fmt.Errorf("%w: this cluster has no key; to give it one, stop all nodes and start them with --cluster-key-file", crawl.ErrRefused)
+		return crawl.RotationReport{}, fmt.Errorf("%w: this cluster has no key; to give it one, "+
+			"stop all nodes and start them with --cluster-key-file", crawl.ErrRefused)
 	}
 	if asker := crawl.CallerOf(ctx); asker.ID != crawl.KeyCaller {
-		return crawl.RotationReport{}, fmt.Errorf("%w: a token replaces no key: ask with --cluster-key-file", crawl.ErrForbidden)
+		return crawl.RotationReport{}, fmt.Errorf(
+			"%w: a token replaces no key: ask with --cluster-key-file", crawl.ErrForbidden)
 	}
 	key, err := clusterkey.Parse(text)
 	if err != nil {
-		return crawl.RotationReport{}, &crawl.FieldErrors{Fields: []crawl.FieldError{{Field: "key", Detail: err.Error()}}}
+		return crawl.RotationReport{}, &crawl.FieldErrors{
+			Fields: []crawl.FieldError{{Field: "key", Detail: err.Error()}},
+		}
 	}
 	if err := r.o.Ready(); err != nil {
 		return crawl.RotationReport{}, err
@@ -265,7 +279,9 @@ func (r *Rotator) Rotate(ctx context.Context, text string) (crawl.RotationReport
 	switch {
 	case r.now.New == key.Text():
 	case r.now.pending():
-		return crawl.RotationReport{}, fmt.Errorf("%w: the key is being replaced already, the one in use is %s: wait until that is over", crawl.ErrRefused, use.Fingerprint())
+		return crawl.RotationReport{}, fmt.Errorf(
+			"%w: the key is being replaced already, the one in use is %s: wait until that is over",
+			crawl.ErrRefused, use.Fingerprint())
 	case use.Text() == key.Text():
 		return crawl.RotationReport{Fingerprint: key.Fingerprint(), Step: Alone.String()}, nil
 	default:
@@ -273,9 +289,14 @@ func (r *Rotator) Rotate(ctx context.Context, text string) (crawl.RotationReport
 		for _, m := range r.o.View().Others(r.o.Self().ID) {
 			members[m.ID] = m.Name
 		}
-		if err := r.enterLocked(Begin(r.now, use, key, members, uint64(time.Now().UnixMilli()))); err != nil {
+		if err := r.enterLocked(Begin(r.now, use, key, members, uint64(time.Now().UnixMilli()))); err !=
+			nil {
 			return crawl.RotationReport{}, err
 		}
 	}
-	return crawl.RotationReport{Fingerprint: key.Fingerprint(), Step: r.now.Phase.String(), Waiting: r.waiting}, nil
+	return crawl.RotationReport{
+		Fingerprint: key.Fingerprint(),
+		Step:        r.now.Phase.String(),
+		Waiting:     r.waiting,
+	}, nil
 }
