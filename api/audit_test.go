@@ -63,8 +63,10 @@ func TestCapturesDoNotRun(t *testing.T) {
 	t.Parallel()
 	w := ask(New(&fakeNode{}, Options{}), "GET", "/api/v1/captures/x.warc.gz/0", "")
 	h := w.Header()
-	if w.Code != 200 || h.Get("Content-Type") != "application/warc+gzip" || h.Get("Content-Disposition") != "attachment" ||
-		!strings.HasPrefix(h.Get("Content-Security-Policy"), "sandbox;") || h.Get("X-Content-Type-Options") != "nosniff" {
+	if w.Code != 200 || h.Get("Content-Type") != "application/warc+gzip" ||
+		h.Get("Content-Disposition") != "attachment" ||
+		!strings.HasPrefix(h.Get("Content-Security-Policy"), "sandbox;") ||
+		h.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%d %v", w.Code, h)
 	}
 }

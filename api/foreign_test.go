@@ -36,7 +36,8 @@ func TestOtherSitesReachNothing(t *testing.T) {
 		{"a referrer that cannot be read", []string{"Referer: http://%zz"}, false, false},
 	} {
 		for pattern, of := range reaches {
-			path := strings.NewReplacer("{$}", "", "{host}", "a.test", "{file}", "dashboard.css", "{offset}", "0").Replace(strings.TrimPrefix(pattern, "GET "))
+			path := strings.NewReplacer("{$}", "", "{host}", "a.test", "{file}", "dashboard.css", "{offset}",
+				"0").Replace(strings.TrimPrefix(pattern, "GET "))
 			if path == "/api/v1/events" {
 				path += "?format=json"
 			}
@@ -44,7 +45,8 @@ func TestOtherSitesReachNothing(t *testing.T) {
 			if of == costly {
 				want = tc.costs
 			}
-			if w := ask(New(&fakeNode{}, Options{}), "GET", path, "", tc.headers...); (w.Code != 403) != want {
+			if w := ask(New(&fakeNode{}, Options{}), "GET", path, "", tc.headers...); (w.Code != 403) !=
+				want {
 				t.Errorf("%s, GET %s: %d", tc.name, path, w.Code)
 			}
 		}

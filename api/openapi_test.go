@@ -97,7 +97,8 @@ func (d *description) judge(t *testing.T, body []byte, keys ...string) {
 func closeObjects(tree any) {
 	switch x := tree.(type) {
 	case map[string]any:
-		if _, ok := x["properties"].(map[string]any); ok && x["type"] == "object" && x["additionalProperties"] == nil {
+		if _, ok := x["properties"].(map[string]any); ok && x["type"] == "object" &&
+			x["additionalProperties"] == nil {
 			x["additionalProperties"] = false
 		}
 		for _, v := range x {
@@ -146,12 +147,14 @@ func TestDocumentIsWhole(t *testing.T) {
 				t.Errorf("%s %s: %s has no description", method, path, code)
 			}
 		}
-		if open := op["security"] != nil; open != (rt.role() == crawl.RoleNobody) || !open && responses["401"] == nil || responses[rt.success()] == nil {
+		if open := op["security"] != nil; open != (rt.role() == crawl.RoleNobody) ||
+			!open && responses["401"] == nil || responses[rt.success()] == nil {
 			t.Errorf("%s %s: security %v, responses %v", method, path, op["security"], responses)
 		}
 	}
 	for key := range words {
-		if name, field, _ := strings.Cut(key, "."); d.at("components", "schemas", name, "properties", field) == nil {
+		if name, field, _ := strings.Cut(key, "."); d.at("components", "schemas", name, "properties",
+			field) == nil {
 			t.Errorf("%s has words and is no field", key)
 		}
 	}
@@ -210,13 +213,21 @@ func TestDocumentIsOpenAPI(t *testing.T) {
 		return tree
 	}
 	for what, spoil := range map[string]func(map[string]any){
-		"a misspelled key of an operation": func(d map[string]any) { at(d, "paths", "/status", "get")["operationID"] = "x" },
-		"a response without a description": func(d map[string]any) { delete(at(d, "paths", "/status", "get", "responses", "200"), "description") },
+		"a misspelled key of an operation": func(d map[string]any) {
+			at(d, "paths", "/status", "get")["operationID"] = "x"
+		},
+		"a response without a description": func(d map[string]any) {
+			delete(at(d, "paths", "/status", "get", "responses", "200"), "description")
+		},
 		"a parameter in nowhere": func(d map[string]any) {
 			at(d, "paths", "/status", "get")["parameters"].([]any)[0].(map[string]any)["in"] = "body"
 		},
-		"no type of JSON":        func(d map[string]any) { at(d, "components", "schemas", "Rate", "properties", "now")["type"] = "float" },
-		"a license by two names": func(d map[string]any) { at(d, "info", "license")["url"] = "https://a.test/" },
+		"no type of JSON": func(d map[string]any) {
+			at(d, "components", "schemas", "Rate", "properties", "now")["type"] = "float"
+		},
+		"a license by two names": func(d map[string]any) {
+			at(d, "info", "license")["url"] = "https://a.test/"
+		},
 	} {
 		tree := fresh()
 		spoil(tree)
@@ -265,7 +276,8 @@ func TestEverythingIsDescribed(t *testing.T) {
 			delete(left, name+"."+field)
 		}
 	}
-	for field, v := range d.at("components", "schemas", "CrawlChange", "properties", "settings", "properties").(map[string]any) {
+	for field, v := range d.at("components", "schemas", "CrawlChange", "properties", "settings",
+		"properties").(map[string]any) {
 		described(v, "a change of "+field)
 	}
 	for name := range left {
@@ -397,7 +409,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		}
 		check(t, d, &rt, w)
 		if a.body != "" && a.code != 400 && rt.yaml == "" && !strings.Contains(a.body, "[7]") {
-			d.judge(t, []byte(a.body), "paths", rt.path, strings.ToLower(rt.method), "requestBody", "content", "application/json", "schema")
+			d.judge(t, []byte(a.body), "paths", rt.path, strings.ToLower(rt.method), "requestBody",
+				"content", "application/json", "schema")
 		}
 	}
 	for id := range table {
@@ -424,7 +437,8 @@ func TestTypesAreAsDescribed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.judge(t, raw, "paths", rt.path, strings.ToLower(rt.method), "responses", rt.success(), "content", "application/json", "schema")
+		d.judge(t, raw, "paths", rt.path, strings.ToLower(rt.method), "responses", rt.success(),
+			"content", "application/json", "schema")
 	}
 }
 
@@ -432,7 +446,8 @@ func TestTypesAreAsDescribed(t *testing.T) {
 func check(t *testing.T, d *description, rt *route, w *httptest.ResponseRecorder) {
 	t.Helper()
 	kind, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
-	keys := []string{"paths", strings.ReplaceAll(rt.path, "{$}", ""), strings.ToLower(rt.method), "responses", fmt.Sprint(w.Code), "content", kind, "schema"}
+	keys := []string{"paths", strings.ReplaceAll(rt.path, "{$}", ""), strings.ToLower(rt.method),
+		"responses", fmt.Sprint(w.Code), "content", kind, "schema"}
 	if d.at(keys...) == nil {
 		t.Errorf("%s %s: %d %s is not in the document", rt.method, rt.path, w.Code, kind)
 		return

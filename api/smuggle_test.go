@@ -84,10 +84,12 @@ func TestBodiesAreNoRequests(t *testing.T) {
 	}{
 		{"GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + fmt.Sprint(len(hidden)) + "\r\n\r\n" + hidden, "200", 0},
 		{"GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n" + hidden, "200 200", 1},
-		{"GET /livez HTTP/1.1\nHost: localhost\n\n" + hidden, "200 200", 1}, // RFC 9112 lets a line end in LF
+		// RFC 9112 lets a line end in LF
+		{"GET /livez HTTP/1.1\nHost: localhost\n\n" + hidden, "200 200", 1},
 	} {
 		node := &fakeNode{}
-		if codes := exchange(t, New(node, Options{}), c.request); codes != c.codes || len(node.orders) != c.orders {
+		if codes := exchange(t, New(node, Options{}), c.request); codes != c.codes ||
+			len(node.orders) != c.orders {
 			t.Errorf("%q: answers %s, want %s; orders %v", c.request, codes, c.codes, node.orders)
 		}
 	}
@@ -121,7 +123,8 @@ func exchange(t *testing.T, h http.Handler, request string) string {
 	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(conn, request); err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
+	if _, err := io.WriteString(conn, request); err != nil && !errors.Is(err, syscall.EPIPE) &&
+		!errors.Is(err, syscall.ECONNRESET) {
 		t.Fatal(err)
 	}
 	// The server sees the end and closes. It may have reset the connection already, because it does

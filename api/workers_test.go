@@ -17,10 +17,18 @@ func (f *fakeNode) NextURLs(_ context.Context, q crawl.NextQuery) (crawl.WorkerL
 		return crawl.WorkerLease{}, crawl.ErrTooManyLeased
 	}
 	at := time.Unix(1e9, 0).UTC()
-	return crawl.WorkerLease{LeaseID: fmt.Sprintf("%s %d %v", q.Worker, q.Most, q.Wait), LeaseExpiresAt: &at, URLs: []crawl.LeasedURL{{URL: "http://a/", Host: "a", Robots: crawl.LeasedRobots{Allowed: true}}}}, nil
+	return crawl.WorkerLease{
+		LeaseID:        fmt.Sprintf("%s %d %v", q.Worker, q.Most, q.Wait),
+		LeaseExpiresAt: &at,
+		URLs: []crawl.LeasedURL{
+			{URL: "http://a/", Host: "a", Robots: crawl.LeasedRobots{Allowed: true}}},
+	}, nil
 }
 
-func (f *fakeNode) SettleURLs(_ context.Context, r crawl.WorkerResults) (crawl.ResultsReport, error) {
+func (f *fakeNode) SettleURLs(
+	_ context.Context,
+	r crawl.WorkerResults,
+) (crawl.ResultsReport, error) {
 	switch r.LeaseID {
 	case "ended":
 		return crawl.ResultsReport{}, crawl.ErrLeaseEnded
@@ -76,7 +84,8 @@ func TestWorkers(t *testing.T) {
 	} {
 		w := ask(h, c.method, c.path, c.body, c.headers...)
 		if w.Code != c.code || !strings.Contains(w.Body.String(), c.says) {
-			t.Errorf("%s %s %.80s: %d %s, want %d with %s", c.method, c.path, c.body, w.Code, w.Body, c.code, c.says)
+			t.Errorf("%s %s %.80s: %d %s, want %d with %s", c.method, c.path, c.body, w.Code, w.Body, c.code,
+				c.says)
 		}
 		if again := w.Header().Get("Retry-After"); (again != "") != (c.code == 429 || c.code == 503) {
 			t.Errorf("%s %s: %d with Retry-After %q", c.method, c.path, w.Code, again)
@@ -86,7 +95,8 @@ func TestWorkers(t *testing.T) {
 
 // FuzzWorkerBodies: whatever a worker sends is answered.
 func FuzzWorkerBodies(f *testing.F) {
-	f.Add("results", `{"lease_id":"l","results":[{"url":"http://a/","status":"success","links":["x"]}]}`)
+	f.Add("results",
+		`{"lease_id":"l","results":[{"url":"http://a/","status":"success","links":["x"]}]}`)
 	f.Add("urls", `{"urls":[{"url":"http://a/","depth":-1}]}`)
 	f.Fuzz(func(t *testing.T, path, body string) {
 		if path != "results" && path != "urls" {

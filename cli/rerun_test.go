@@ -27,12 +27,14 @@ func TestRerunWithOtherFlags(t *testing.T) {
 	again = append([]string{"start", "--exit-when-done"}, again[2:]...)
 	r := run(t, "", again...)
 	for _, want := range []string{
-		"--max-pages 5 (the crawl has: 3)", "--exclude *.zip (the crawl has: not set)", "--partitions 512 (the crawl has: 1024)",
+		"--max-pages 5 (the crawl has: 3)", "--exclude *.zip (the crawl has: not set)",
+		"--partitions 512 (the crawl has: 1024)",
 		"crawlnode crawl-config set 'exclude=*.zip' max-pages=5 --addr 127.0.0.1:",
 	} {
 		r.want(t, command.ExitOK, "", want)
 	}
-	if strings.Count(r.errout, "do not count") != 1 || strings.Contains(r.errout, "--allow-net 127.0.0.0/8 (") {
+	if strings.Count(r.errout, "do not count") != 1 ||
+		strings.Contains(r.errout, "--allow-net 127.0.0.0/8 (") {
 		t.Errorf("want one line, and nothing of what is the same:\n%s", r.errout)
 	}
 }
@@ -54,7 +56,8 @@ After a failure: TestRerunAfterAFailure. A node that is started again with other
 // over, other flags take effect and one line says which, and what cannot change is refused.
 func TestRerunOfCrawl(t *testing.T) {
 	t.Parallel()
-	web, server := serveWeb(t, simweb.Config{Seed: 11, Hosts: 2, PagesPerHost: 12, Skew: -1, PageBytes: 500})
+	web, server := serveWeb(t,
+		simweb.Config{Seed: 11, Hosts: 2, PagesPerHost: 12, Skew: -1, PageBytes: 500})
 	flags := nodeFlags(t, server)
 	seeds := web.Seeds()
 	const changed = "changed since the last run: "
@@ -86,9 +89,11 @@ func TestRerunOfCrawl(t *testing.T) {
 		if told == "" {
 			told = "nothing: it is no rerun, or has new work"
 		}
-		rows.add("| %02d %s | %d | %.1f | %s | %s | %d |", len(rows.rows)+1, step.name, step.code, time.Since(begun).Seconds(), told, step.ended, web.Report().Duplicates)
+		rows.add("| %02d %s | %d | %.1f | %s | %s | %d |", len(rows.rows)+1, step.name, step.code,
+			time.Since(begun).Seconds(), told, step.ended, web.Report().Duplicates)
 		r.want(t, step.code, step.ended, step.says)
-		if step.says == "" && (strings.Contains(r.errout, changed) || strings.Contains(r.errout, "this crawl ended")) {
+		if step.says == "" &&
+			(strings.Contains(r.errout, changed) || strings.Contains(r.errout, "this crawl ended")) {
 			t.Errorf("%s: it speaks of another run:\n%s", step.name, r.errout)
 		}
 		if report := web.Report(); report.Duplicates != step.twice {
@@ -100,8 +105,8 @@ func TestRerunOfCrawl(t *testing.T) {
 	}
 }
 
-// TestRerunAfterAFailure: a crawl whose server was down is tried again at once when it is given again,
-// without a wait for the back-off of the first run, unless the server has asked for one.
+// TestRerunAfterAFailure: a crawl whose server was down is tried again at once when it is given
+// again, without a wait for the back-off of the first run, unless the server has asked for one.
 //
 //race:meets
 func TestRerunAfterAFailure(t *testing.T) {
@@ -109,10 +114,12 @@ func TestRerunAfterAFailure(t *testing.T) {
 	_, server := serveWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 1})
 	port := closedport.Reserve(t)
 	args := append([]string{"crawl", port.Addr + "/x"}, nodeFlags(t, server)...)
-	run(t, "", args...).want(t, command.ExitError, "no seed could be fetched", "http://"+port.Addr+"/x: neither https nor http: ")
+	run(t, "", args...).want(t, command.ExitError, "no seed could be fetched",
+		"http://"+port.Addr+"/x: neither https nor http: ")
 	args[1] = "http://" + args[1] + "y"
 	begun := time.Now()
-	run(t, "", args...).want(t, command.ExitError, "no seed could be fetched", args[1]+": connecting to")
+	run(t, "", args...).want(t, command.ExitError, "no seed could be fetched",
+		args[1]+": connecting to")
 	most := max(15*time.Second, 3*time.Since(begun)) // a busy machine starts a node late
 	listener := port.Listen(t)
 	busy := atomic.Bool{}
@@ -140,6 +147,7 @@ func TestRerunAfterAFailure(t *testing.T) {
 	busy.Store(true)
 	args = append([]string{"crawl", args[1]}, nodeFlags(t, server)...)
 	for range 2 {
-		run(t, "", args...).want(t, command.ExitError, "no seed could be fetched", "run the same command again then")
+		run(t, "", args...).want(t, command.ExitError, "no seed could be fetched",
+			"run the same command again then")
 	}
 }

@@ -29,14 +29,21 @@ func interrupted(t *testing.T, until string, args ...string) (result, time.Durat
 }
 
 // interruptedWhen is interrupted at a moment that a channel tells.
-func interruptedWhen(t *testing.T, now <-chan struct{}, errout *watchedBuffer, args ...string) (result, time.Duration) {
+func interruptedWhen(
+	t *testing.T,
+	now <-chan struct{},
+	errout *watchedBuffer,
+	args ...string,
+) (result, time.Duration) {
 	t.Helper()
 	signals := make(chan os.Signal, 1)
 	out := &bytes.Buffer{}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- Main(context.Background(), args, Env{Stdin: strings.NewReader(""), Stdout: out, Stderr: errout,
-			Lookup: func(string) (string, bool) { return "", false }, Signals: signals, Executable: os.Args[0], Version: "test"})
+		ended <- Main(context.Background(), args,
+			Env{Stdin: strings.NewReader(""), Stdout: out, Stderr: errout,
+				Lookup: func(string) (string, bool) { return "", false }, Signals: signals,
+				Executable: os.Args[0], Version: "test"})
 	}()
 	select {
 	case <-now:
@@ -92,7 +99,8 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 	t.Parallel()
 	web, server := serveWeb(t, simweb.Config{Seed: 12, Hosts: 1, PagesPerHost: 3, PageBytes: 500})
 	over := nodeFlags(t, server)
-	run(t, "", append([]string{"crawl", web.Seeds()[0]}, over...)...).want(t, command.ExitOK, "ended: frontier_exhausted", "")
+	run(t, "", append([]string{"crawl", web.Seeds()[0]}, over...)...).want(t, command.ExitOK,
+		"ended: frontier_exhausted", "")
 	hang := make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -115,7 +123,8 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 		rows.publish(t, "signals.md", signalsHead)
 	})
 	chain, fifth := chainWeb(t, 1000)
-	fetching := replaced(append([]string{"crawl", chain.URL + "/1"}, nodeFlags(t, server)...), "--delay", "50ms")
+	fetching := replaced(append([]string{"crawl", chain.URL + "/1"}, nodeFlags(t, server)...),
+		"--delay", "50ms")
 	for _, tc := range []struct {
 		name  string
 		until string // what stands on standard error then; "": the fifth page is asked for
@@ -141,7 +150,8 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 			}
 			r, took := interruptedWhen(t, now, errout, tc.args...)
 			if r.code != tc.code || took > slack(10*time.Second) {
-				t.Errorf("exit code %d %v after the signal, want %d:\n%s%s", r.code, took, tc.code, r.errout, r.out)
+				t.Errorf("exit code %d %v after the signal, want %d:\n%s%s", r.code, took, tc.code, r.errout,
+					r.out)
 			}
 			if !strings.Contains(r.errout, tc.says) {
 				t.Errorf("it does not say %q:\n%s", tc.says, r.errout)
@@ -154,8 +164,10 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 		begun := time.Now()
 		signals := make(chan os.Signal, 1)
 		signals <- syscall.SIGINT
-		if code := Main(t.Context(), []string{"status", "--watch", "--addr", nobody}, Env{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
-			Lookup: func(string) (string, bool) { return "", false }, Signals: signals, Executable: "crawlnode", Version: "test"}); code != command.ExitOK {
+		if code := Main(t.Context(), []string{"status", "--watch", "--addr",
+			nobody}, Env{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
+			Lookup: func(string) (string, bool) { return "", false }, Signals: signals,
+			Executable: "crawlnode", Version: "test"}); code != command.ExitOK {
 			t.Errorf("exit code %d", code)
 		}
 		rows.add("| a status that is watched | %d | %.1f |", command.ExitOK, time.Since(begun).Seconds())

@@ -29,7 +29,8 @@ func TestSettingsAreTheirOwnInverse(t *testing.T) {
 		func(c *Config) { c.UserAgent = "other/1 (+me@example.org)" },
 		func(c *Config) { c.UserAgent = "crawlnode/1.0 of mine" },
 		func(c *Config) {
-			c.Mode, c.Include, c.Exclude, c.Assets = "any", []string{"*.a"}, []string{"*.b", "host:c"}, crawl.AssetsSameHost
+			c.Mode, c.Include, c.Exclude, c.Assets = "any", []string{"*.a"}, []string{"*.b",
+				"host:c"}, crawl.AssetsSameHost
 			c.MaxDepth, c.MaxPages, c.MaxPagesPerHost, c.MaxDuration, c.MaxBody = 1, 2, 3, 4, 5
 			c.Delay, c.IPDelay, c.Robots, c.TLSVerify, c.Store = 0, &gap, "ignore", "record", "none"
 			c.AllowNet = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
@@ -50,9 +51,11 @@ func TestSettingsAreTheirOwnInverse(t *testing.T) {
 func TestReportCanBeSentBack(t *testing.T) {
 	t.Parallel()
 	gap := 70 * time.Millisecond
-	for _, s := range []crawl.Settings{founded(func(*Config) {}), founded(func(c *Config) { c.Contact = "" }), founded(func(c *Config) {
-		c.Exclude, c.IPDelay, c.MaxBody, c.AllowNet = []string{"*.zip"}, &gap, 3<<20, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	})} {
+	for _, s := range []crawl.Settings{founded(func(*Config) {}),
+		founded(func(c *Config) { c.Contact = "" }), founded(func(c *Config) {
+			c.Exclude, c.IPDelay, c.MaxBody, c.AllowNet = []string{"*.zip"}, &gap, 3<<20,
+				[]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+		})} {
 		raw, err := json.Marshal(Report(&s))
 		if err != nil {
 			t.Fatal(err)
@@ -74,11 +77,13 @@ func TestReportCanBeSentBack(t *testing.T) {
 	}
 }
 
-// TestReportWithAnotherContact: the user agent of a report that is sent back is not a new one, and so follows the contact.
+// TestReportWithAnotherContact: the user agent of a report that is sent back is not a new one, and
+// so follows the contact.
 func TestReportWithAnotherContact(t *testing.T) {
 	t.Parallel()
 	s := founded(func(*Config) {})
-	raw, err := json.Marshal(map[string]string{"user_agent": s.UserAgent, "contact": "you@example.org"})
+	raw, err := json.Marshal(
+		map[string]string{"user_agent": s.UserAgent, "contact": "you@example.org"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +91,8 @@ func TestReportWithAnotherContact(t *testing.T) {
 	if err := json.Unmarshal(raw, &changes); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Change(&s, changes, "1.0"); err != nil || got.UserAgent != "crawlnode/1.0 (+you@example.org)" {
+	if got, err := Change(&s, changes, "1.0"); err != nil ||
+		got.UserAgent != "crawlnode/1.0 (+you@example.org)" {
 		t.Errorf("%s, %v", got.UserAgent, err)
 	}
 }
@@ -129,7 +135,8 @@ func TestChange(t *testing.T) {
 		{"robots outside", `{"robots":"ignore"}`, nil, "robots: ignore is allowed only", false},
 		{"no delay outside", `{"delay":"0s"}`, nil, "delay: 0 is allowed only", false},
 		{"revisits", `{"recrawl":"adaptive","recrawl_interval":"2d"}`, func(s *crawl.Settings) bool {
-			return s.Revisits() && s.RecrawlInterval == 48*time.Hour && s.RecrawlMin == time.Hour && s.RecrawlShare == 0.5 && s.RecrawlChanged == "text"
+			return s.Revisits() && s.RecrawlInterval == 48*time.Hour && s.RecrawlMin == time.Hour &&
+				s.RecrawlShare == 0.5 && s.RecrawlChanged == "text"
 		}, "", false},
 		{"a share", `{"recrawl_share":0.3}`, func(s *crawl.Settings) bool { return s.RecrawlShare == 0.3 && !s.Revisits() }, "", false},
 		{"weights", `{"priority":"depth=1"}`, func(s *crawl.Settings) bool { return s.Priority == "depth=1" && s.RecrawlMax == 0 }, "", false},
@@ -165,7 +172,8 @@ func TestChange(t *testing.T) {
 				t.Fatalf("%d complaints, want %d: %v", len(wrong.Fields), len(parts), err)
 			}
 			for i, part := range parts {
-				if line := wrong.Fields[i].Field + ": " + wrong.Fields[i].Detail; !strings.HasPrefix(line, part) {
+				if line := wrong.Fields[i].Field + ": " +
+					wrong.Fields[i].Detail; !strings.HasPrefix(line, part) {
 					t.Errorf("%q, want %q", line, part)
 				}
 			}
@@ -175,7 +183,9 @@ func TestChange(t *testing.T) {
 
 // FuzzChange: any input is refused, or makes settings with which a node may start.
 func FuzzChange(f *testing.F) {
-	for _, s := range []string{`{}`, `{"delay":"2s"}`, `{"exclude":["regex:("]}`, `{"max_body":"9999999999TiB","ip_delay":null}`, `{"allow_net":"::/0,x"}`, `{"scope":"any","include":[""]}`} {
+	for _, s := range []string{`{}`, `{"delay":"2s"}`, `{"exclude":["regex:("]}`,
+		`{"max_body":"9999999999TiB","ip_delay":null}`, `{"allow_net":"::/0,x"}`,
+		`{"scope":"any","include":[""]}`} {
 		f.Add([]byte(s))
 	}
 	before := founded(func(*Config) {})

@@ -126,9 +126,11 @@ func TestValidate(t *testing.T) {
 		{"often inside", func(c *Config) { c.RecrawlMin, c.RecrawlInterval, c.AllowNet = time.Second, 10*time.Second, loopback }, nil},
 		{"never", func(c *Config) { c.RecrawlMin, c.RecrawlMax = 0, 11*365*24*time.Hour }, []string{"--recrawl-min: 0s is not above zero", "--recrawl-max: 4015d is too long"}},
 		{"all of revisits at once", func(c *Config) {
-			c.Recrawl, c.RecrawlChanged, c.RecrawlShare, c.RecrawlMin, c.Priority = "x", "y", 2, -1, "depth=2,bread=1"
+			c.Recrawl, c.RecrawlChanged, c.RecrawlShare, c.RecrawlMin, c.Priority = "x", "y", 2, -1,
+				"depth=2,bread=1"
 		},
-			[]string{"--recrawl: ", "--recrawl-changed: ", "--recrawl-share: ", "--recrawl-min: -1ns", "--priority: depth=2: the weight", `--priority: "bread" is no weight`}},
+			[]string{"--recrawl: ", "--recrawl-changed: ", "--recrawl-share: ", "--recrawl-min: -1ns",
+				"--priority: depth=2: the weight", `--priority: "bread" is no weight`}},
 		{"no weights", func(c *Config) { c.Priority = "" }, []string{"--priority: "}},
 		{"all weights 0", func(c *Config) { c.Priority = "depth=0" }, []string{"--priority: all weights are 0"}},
 		{"nothing to dedupe", func(c *Config) { c.Store, c.DedupeAgainst = "none", []string{"a.cdxj"} }, []string{"--dedupe-against", "--store none"}},
@@ -160,7 +162,8 @@ func TestSettings(t *testing.T) {
 	}
 	c.Contact, c.Robots, c.TLSVerify, c.Store = "me@example.org", "ignore", "record", "none"
 	s := c.Settings("1.2")
-	if s.UserAgent != "crawlnode/1.2 (+me@example.org)" || !s.RobotsIgnore || !s.TLSRecord || s.Archive {
+	if s.UserAgent != "crawlnode/1.2 (+me@example.org)" || !s.RobotsIgnore || !s.TLSRecord ||
+		s.Archive {
 		t.Errorf("settings %+v", s)
 	}
 	c.UserAgent = "other"
@@ -172,7 +175,8 @@ func TestSettings(t *testing.T) {
 func TestNameFrom(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"Web-7.example.org": "web-7.example.org", "": "node", "...": "node", "Büro#1": "b-ro-1", strings.Repeat("x", 99): strings.Repeat("x", 63),
+		"Web-7.example.org": "web-7.example.org", "": "node", "...": "node", "Büro#1": "b-ro-1",
+		strings.Repeat("x", 99): strings.Repeat("x", 63),
 	} {
 		got := NameFrom(in)
 		if got != want {

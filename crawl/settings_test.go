@@ -40,7 +40,16 @@ func TestAgent(t *testing.T) {
 			t.Errorf("%q, --robots-agent %q: %q, want %q", tc.userAgent, tc.robotsAgent, got, tc.want)
 		}
 	}
-	for token, ok := range map[string]bool{"FieldBot": true, "a-b_c": true, "": false, "Field Bot": false, "Bot/1": false, "Bot2": false, "*": false, "bücher": false} {
+	for token, ok := range map[string]bool{
+		"FieldBot":  true,
+		"a-b_c":     true,
+		"":          false,
+		"Field Bot": false,
+		"Bot/1":     false,
+		"Bot2":      false,
+		"*":         false,
+		"bücher":    false,
+	} {
 		if IsProductToken(token) != ok {
 			t.Errorf("%q: want %v", token, ok)
 		}

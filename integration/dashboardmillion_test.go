@@ -15,7 +15,8 @@ import (
 // A measurement, not a test of every day:
 //
 //	go test ./integration -count=1 -timeout 20m -v -run '^TestDashboardOfAMillion$' -dashboard.urls 1000000
-var dashboardURLs = flag.Int("dashboard.urls", 0, "run TestDashboardOfAMillion with about this many URLs on a node, and append the figures to docs/results/dashboard.md")
+var dashboardURLs = flag.Int("dashboard.urls", 0, "run TestDashboardOfAMillion with about this "+
+	"many URLs on a node, and append the figures to docs/results/dashboard.md")
 
 // What is promised of each page of the dashboard, and how often each is asked for.
 const (
@@ -78,7 +79,8 @@ func TestDashboardOfAMillion(t *testing.T) {
 		}
 		slices.Sort(took)
 		longest := took[len(took)-1]
-		appendResult(t, "dashboard.md", dashboardHead, fmt.Sprintf("%d | %s | %.1f | %.1f |", r.total(), p.title, took[len(took)/2].Seconds()*1e3, longest.Seconds()*1e3))
+		appendResult(t, "dashboard.md", dashboardHead, fmt.Sprintf("%d | %s | %.1f | %.1f |", r.total(),
+			p.title, took[len(took)/2].Seconds()*1e3, longest.Seconds()*1e3))
 		if longest > dashboardTime {
 			t.Errorf("%s took %v, %v promised", p.title, longest, dashboardTime)
 		}

@@ -112,7 +112,8 @@ func (f *trial) judgeZombie(door int, stopped, continued, back time.Time) {
 			lost[r.Host] = true
 		}
 		if r.Door == door && lost[r.Host] && r.Start.After(continued) && r.Start.Before(back) {
-			f.Errorf("%v after it was continued, the stopped node asked for %s, which others had taken over", r.Start.Sub(continued), r.URL)
+			f.Errorf("%v after it was continued, the stopped node asked for %s, which others had taken over",
+				r.Start.Sub(continued), r.URL)
 		}
 		if was, ok := last[r.Host]; ok && was != r.Door {
 			flips[r.Host]++
@@ -207,7 +208,8 @@ func downToTheLast(f *trial) {
 	for len(f.c.living()) > 1 {
 		f.destroy(f.pick())
 		f.whole(time.Minute)
-		f.Logf("%s: whole again with %d nodes at %d pages", time.Now().Format("15:04:05.000"), len(f.c.living()), f.web.Progress())
+		f.Logf("%s: whole again with %d nodes at %d pages", time.Now().Format("15:04:05.000"),
+			len(f.c.living()), f.web.Progress())
 	}
 	s, err := f.c.living()[0].status()
 	if err != nil || s.Cluster.Members.Alive != 1 {
@@ -234,7 +236,8 @@ func killAllButOne(f *trial) {
 		case s.Crawl.State == "finished":
 			f.Fatal("the crawl calls itself finished although most of it is lost")
 		case s.Cluster.State != "paused_minority" && s.Ring.Offline == 0:
-			return fmt.Sprintf("%s says neither paused_minority nor that partitions are offline: %+v", survivor.name, s)
+			return fmt.Sprintf("%s says neither paused_minority nor that partitions are offline: %+v",
+				survivor.name, s)
 		case !s.explains("paused_minority", "offline"):
 			return fmt.Sprintf("no reason is given: %+v", s.Cluster.Health)
 		}
@@ -252,7 +255,8 @@ func killAllButOne(f *trial) {
 	// A lease that was good at the kill ends within eight seconds.
 	for _, r := range f.trail.requests() {
 		if r.Start.After(paused.Add(8 * time.Second)) {
-			f.Errorf("%s was asked for %v after the node had said paused_minority", r.URL, r.Start.Sub(paused))
+			f.Errorf("%s was asked for %v after the node had said paused_minority", r.URL,
+				r.Start.Sub(paused))
 			break
 		}
 	}

@@ -26,13 +26,15 @@ func TestLinks(t *testing.T) {
 	b.visit("http://a.test/", func(v *crawl.Visit) { v.Item.Depth = 2 })
 	_, o := b.one()
 	wantTargets(t, o.Targets,
-		"http://a.test/1 link d3 h0 b3", "http://a.test/2 link d3 h0 b3", "http://a.test/3 link d3 h0 b3", "http://a.test/4 link d3 h0 b3")
+		"http://a.test/1 link d3 h0 b3", "http://a.test/2 link d3 h0 b3", "http://a.test/3 link d3 h0 b3",
+		"http://a.test/4 link d3 h0 b3")
 	for _, to := range o.Targets {
 		if to.From != "http://a.test/" {
 			t.Errorf("%s was found on %q", to.URL, to.From)
 		}
 	}
-	if o.Skipped[crawl.SkipOutOfScope] != 1 || o.Skipped[crawl.SkipScheme] != 1 || o.Skipped[crawl.SkipInvalid] != 1 || o.LinksFound != 12 {
+	if o.Skipped[crawl.SkipOutOfScope] != 1 || o.Skipped[crawl.SkipScheme] != 1 ||
+		o.Skipped[crawl.SkipInvalid] != 1 || o.LinksFound != 12 {
 		t.Errorf("skipped %v, found %d", o.Skipped, o.LinksFound)
 	}
 
@@ -41,8 +43,10 @@ func TestLinks(t *testing.T) {
 	b.serve("http://a.test/", 200, "", page)
 	b.visit("http://a.test/")
 	_, o = b.one()
-	wantTargets(t, o.Targets, "http://a.test/1 link d1 h0 b1", "http://a.test/2 link d1 h0 b1", "http://a.test/3 link d1 h0 b1",
-		"http://a.test/i.png asset d1 h0 b1", "http://a.test/s.js asset d1 h0 b1", "http://a.test/c link d1 h0 b1", "http://a.test/4 link d1 h0 b1")
+	wantTargets(t, o.Targets, "http://a.test/1 link d1 h0 b1", "http://a.test/2 link d1 h0 b1",
+		"http://a.test/3 link d1 h0 b1",
+		"http://a.test/i.png asset d1 h0 b1", "http://a.test/s.js asset d1 h0 b1",
+		"http://a.test/c link d1 h0 b1", "http://a.test/4 link d1 h0 b1")
 
 	b = newBench(t, scope.Options{MaxDepth: 2})
 	b.serve("http://a.test/", 200, "", page)
@@ -56,18 +60,25 @@ func TestLinks(t *testing.T) {
 // followed as it is, and so are sitemap files.
 func TestLinksAreNormalized(t *testing.T) {
 	t.Parallel()
-	rules, err := normalize.Parse([]string{normalize.IndexFiles, normalize.TrailingSlash, normalize.SessionIDs, normalize.WWW})
+	rules, err := normalize.Parse(
+		[]string{normalize.IndexFiles, normalize.TrailingSlash, normalize.SessionIDs, normalize.WWW})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := newBench(t, scope.Options{Mode: scope.Domain})
 	b.rules.Normalize, b.rules.Settings.Assets = rules, true
-	b.serve("http://a.test/", 200, "", `<a href="/index.html">self</a><a href="/1/">1</a><a href="/1;jsessionid=3">1</a><a href="http://www.a.test/2">2</a><img src="/i.png?PHPSESSID=1">`)
+	b.serve("http://a.test/", 200, "",
+		`<a href="/index.html">self</a><a href="/1/">1</a><a href="/1;jsessionid=3">1</a><a href="http://www.a.test/2">2</a><img src="/i.png?PHPSESSID=1">`)
 	b.visit("http://a.test/")
 	_, o := b.one()
-	wantTargets(t, o.Targets, "http://a.test/1 link d1 h0 b1", "http://a.test/2 link d1 h0 b1", "http://a.test/i.png asset d1 h0 b1")
+	wantTargets(t, o.Targets, "http://a.test/1 link d1 h0 b1", "http://a.test/2 link d1 h0 b1",
+		"http://a.test/i.png asset d1 h0 b1")
 
-	for to, want := range map[string]string{"/index.html": "http://a.test/index.html", "/x/": "http://a.test/x", "http://www.a.test/": "http://www.a.test/"} {
+	for to, want := range map[string]string{
+		"/index.html":        "http://a.test/index.html",
+		"/x/":                "http://a.test/x",
+		"http://www.a.test/": "http://www.a.test/",
+	} {
 		b = newBench(t, scope.Options{Mode: scope.Domain})
 		b.rules.Normalize = rules
 		b.serve("http://a.test/", 302, "Location: "+to, "")
@@ -174,7 +185,8 @@ func TestRedirects(t *testing.T) {
 			b := newBench(t, scope.Options{Exclude: []string{"prefix:http://www.a.test/secret"}})
 			b.rules.Settings.Archive = true
 			if form == "refresh" {
-				b.serve("http://a.test/", 200, "", fmt.Sprintf(`<meta http-equiv="refresh" content="0; url=%s">`, c.to))
+				b.serve("http://a.test/", 200, "",
+					fmt.Sprintf(`<meta http-equiv="refresh" content="0; url=%s">`, c.to))
 			} else {
 				var status int
 				fmt.Sscan(form, &status)
@@ -185,7 +197,8 @@ func TestRedirects(t *testing.T) {
 			if len(b.asked) != 1 || len(b.captures) != 1 {
 				t.Errorf("%s by %s: %d requests, %d captures", c.name, form, len(b.asked), len(b.captures))
 			}
-			if (o.ScopeAlias != "") != c.alias || c.alias && o.ScopeAlias != b.rules.Scope.EntryOf(url(t, c.to)) {
+			if (o.ScopeAlias != "") != c.alias ||
+				c.alias && o.ScopeAlias != b.rules.Scope.EntryOf(url(t, c.to)) {
 				t.Errorf("%s by %s: scope alias %q", c.name, form, o.ScopeAlias)
 			}
 			if c.want != "" {
@@ -198,7 +211,8 @@ func TestRedirects(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		header string
-	}{{302, ""}, {302, "Location: http://a.test/"}, {300, "Location: /x"}, {304, "Location: /x"}, {200, "Location: /x"}} {
+	}{{302, ""}, {302, "Location: http://a.test/"}, {300, "Location: /x"}, {304, "Location: /x"},
+		{200, "Location: /x"}} {
 		b := newBench(t, scope.Options{})
 		b.serve("http://a.test/", c.status, c.header, "")
 		b.visit("http://a.test/")
@@ -219,8 +233,11 @@ func TestTooManyLinks(t *testing.T) {
 	b.serve("http://a.test/", 200, "", page.String())
 	b.visit("http://a.test/")
 	_, o := b.one()
-	if len(o.Targets) != htmlparse.MaxLinks || o.Skipped[crawl.SkipTrap] != 3 || o.LinksFound != htmlparse.MaxLinks+3 || !strings.Contains(o.Reason, "3 of the page's 50003 links") {
-		t.Errorf("%d targets, skipped %v, found %d, reason %q", len(o.Targets), o.Skipped, o.LinksFound, o.Reason)
+	if len(o.Targets) != htmlparse.MaxLinks || o.Skipped[crawl.SkipTrap] != 3 ||
+		o.LinksFound != htmlparse.MaxLinks+3 ||
+		!strings.Contains(o.Reason, "3 of the page's 50003 links") {
+		t.Errorf("%d targets, skipped %v, found %d, reason %q", len(o.Targets), o.Skipped, o.LinksFound,
+			o.Reason)
 	}
 }
 
@@ -241,7 +258,8 @@ func TestBandOf(t *testing.T) {
 		{crawl.ViaLink, -1, 0, false, 0},
 	} {
 		if got := BandOf(c.via, c.depth, c.priority, c.suspicious); got != c.want {
-			t.Errorf("BandOf(%v, %d, %v, %v) = %d, want %d", c.via, c.depth, c.priority, c.suspicious, got, c.want)
+			t.Errorf("BandOf(%v, %d, %v, %v) = %d, want %d", c.via, c.depth, c.priority, c.suspicious, got,
+				c.want)
 		}
 	}
 }
@@ -266,7 +284,8 @@ func TestPriorityOfSites(t *testing.T) {
 	for i := range o.Targets {
 		got[o.Targets[i].URL.Path()] = o.Targets[i].Band
 	}
-	if want := map[string]crawl.Band{"/news/1": 1, "/archive/1": 6, "/other": 1}; !maps.Equal(got, want) {
+	if want := map[string]crawl.Band{"/news/1": 1, "/archive/1": 6, "/other": 1}; !maps.Equal(got,
+		want) {
 		t.Errorf("bands %v, want %v", got, want)
 	}
 	for name, c := range map[string]struct {

@@ -62,7 +62,9 @@ func TestStalledNodesDoNotHoldTheAnswer(t *testing.T) {
 						links = append(links, strings.TrimPrefix(h.Link, "http://"))
 					}
 					slices.Sort(links)
-					if got, covered := strings.Join(links, " "), c.want[len(c.want)-4:]; got+" "+covered != c.want || r.Coverage < 0.66 || (covered == "1.00") != (r.Coverage == 1) {
+					if got, covered := strings.Join(links, " "),
+						c.want[len(c.want)-4:]; got+" "+covered != c.want ||
+						r.Coverage < 0.66 || (covered == "1.00") != (r.Coverage == 1) {
 						t.Errorf("question %d finds %q, coverage %.2f, want %q", i, got, r.Coverage, c.want)
 					}
 					if took := time.Since(began); took > most {

@@ -9,7 +9,10 @@ import (
 
 func TestVerdict(t *testing.T) {
 	t.Parallel()
-	reasons := []crawl.HealthReason{{Code: crawl.ReasonLowDisk, Message: "the disk of n2 is nearly full"}, {Code: crawl.ReasonNodeFailed, Message: "n3 failed"}}
+	reasons := []crawl.HealthReason{
+		{Code: crawl.ReasonLowDisk, Message: "the disk of n2 is nearly full"},
+		{Code: crawl.ReasonNodeFailed, Message: "n3 failed"},
+	}
 	for _, tc := range []struct {
 		name   string
 		change func(*crawl.Status)
@@ -17,8 +20,15 @@ func TestVerdict(t *testing.T) {
 	}{
 		{"running", func(*crawl.Status) {}, verdict{Level: "ok", Word: "All is well", Text: "12.5 pages per second; not faster because of politeness: 20 hosts wait"}},
 		{"nothing in the way", func(st *crawl.Status) {
-			st.Bottleneck = crawl.BottleneckStatus{Cause: crawl.BottleneckNone, Message: "the fetchers keep up"}
-		}, verdict{Level: "ok", Word: "All is well", Text: "12.5 pages per second; the fetchers keep up"}},
+			st.Bottleneck = crawl.BottleneckStatus{
+				Cause:   crawl.BottleneckNone,
+				Message: "the fetchers keep up",
+			}
+		}, verdict{
+			Level: "ok",
+			Word:  "All is well",
+			Text:  "12.5 pages per second; the fetchers keep up",
+		}},
 		{"idle", func(st *crawl.Status) { st.Crawl.State = crawl.CrawlIdle }, verdict{Level: "ok", Word: "All is well", Text: "nothing to crawl yet; give seeds to start"}},
 		{"paused", func(st *crawl.Status) { st.Crawl.State = crawl.CrawlPaused }, verdict{Level: "ok", Word: "All is well", Text: "the crawl is paused with 1,234 URLs queued; Resume continues it"}},
 		{"waiting", func(st *crawl.Status) {
@@ -31,11 +41,17 @@ func TestVerdict(t *testing.T) {
 		{"critical", func(st *crawl.Status) { st.Cluster.Health = crawl.Health{Level: "critical", Reasons: reasons} }, verdict{Level: "critical", Word: "Not well", Text: "the disk of n2 is nearly full (and 1 more below)"}},
 		{"warning", func(st *crawl.Status) { st.Cluster.Health = crawl.Health{Level: "warn", Reasons: reasons[1:]} }, verdict{Level: "warn", Word: "Needs attention", Text: "n3 failed"}},
 		{"warning while paused", func(st *crawl.Status) {
-			st.Cluster.Health, st.Crawl.State = crawl.Health{Level: "warn", Reasons: reasons[1:]}, crawl.CrawlPaused
+			st.Cluster.Health, st.Crawl.State = crawl.Health{
+				Level:   "warn",
+				Reasons: reasons[1:],
+			}, crawl.CrawlPaused
 		}, verdict{Level: "warn", Word: "Needs attention", Text: "n3 failed; the crawl is paused"}},
 	} {
-		st := &crawl.Status{Bottleneck: crawl.BottleneckStatus{Cause: crawl.BottleneckPoliteness, Message: "20 hosts wait"}}
-		st.Cluster.Health.Level, st.Crawl.State, st.Frontier.Queued = crawl.HealthOK, crawl.CrawlRunning, 1234
+		st := &crawl.Status{
+			Bottleneck: crawl.BottleneckStatus{Cause: crawl.BottleneckPoliteness, Message: "20 hosts wait"},
+		}
+		st.Cluster.Health.Level, st.Crawl.State, st.Frontier.Queued = crawl.HealthOK, crawl.CrawlRunning,
+			1234
 		st.Throughput.PagesPerSecond.Now, st.Throughput.PagesTotal = 12.5, 99
 		tc.change(st)
 		got := verdictOf(st)
@@ -50,5 +66,7 @@ func TestVerdict(t *testing.T) {
 }
 
 func ended(reason string) func(*crawl.Status) {
-	return func(st *crawl.Status) { st.Crawl.State, st.Crawl.FinishReason = crawl.CrawlFinished, &reason }
+	return func(st *crawl.Status) {
+		st.Crawl.State, st.Crawl.FinishReason = crawl.CrawlFinished, &reason
+	}
 }

@@ -39,7 +39,8 @@ func TestPlaceOf(t *testing.T) {
 		{"/dev/null", "", "is a device or a pipe"},
 	} {
 		got, err := PlaceOf(c.path)
-		if got != c.want || (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+		if got != c.want || (err == nil) != (c.wrong == "") ||
+			err != nil && !strings.Contains(err.Error(), c.wrong) {
 			t.Errorf("%s: %q, %v", c.path, got, err)
 		}
 	}

@@ -21,7 +21,8 @@ func (l lists) Page(_ context.Context, q crawl.URLQuery) (*crawl.URLPage, error)
 			return nil, err
 		}
 	}
-	all := slices.DeleteFunc(slices.Clone(l[q.State]), func(u crawl.URLLine) bool { return q.Host != "" && string(u.Host) != q.Host })
+	all := slices.DeleteFunc(slices.Clone(l[q.State]),
+		func(u crawl.URLLine) bool { return q.Host != "" && string(u.Host) != q.Host })
 	end := min(at+3, len(all))
 	p := &crawl.URLPage{URLs: all[at:end]}
 	if end < len(all) {
@@ -40,20 +41,29 @@ func line(host, cause, reason string) crawl.URLLine {
 func TestTally(t *testing.T) {
 	t.Parallel()
 	l := lists{"failed": {
-		line("a.test", "rate_limited", "host_dead: it asks"), line("a.test", "rate_limited", "host_dead: it asks"), line("a.test", "timeout", "timeout: x"),
-		line("b.test", "dns", "host_dead: dns: no such host"), line("c.test", "tls", "tls: y; http://c.test/ is tried in its place"), line("d.test", "odd", "z"),
+		line("a.test", "rate_limited", "host_dead: it asks"),
+		line("a.test", "rate_limited", "host_dead: it asks"), line("a.test", "timeout", "timeout: x"),
+		line("b.test", "dns", "host_dead: dns: no such host"),
+		line("c.test", "tls", "tls: y; http://c.test/ is tried in its place"),
+		line("d.test", "odd", "z"),
 	}, "done": {line("a.test", "", ""), line("c.test", "", "")}}
 	got, err := read(t.Context(), l, []string{"a.test", "b.test", "b.test", "c.test", "e.test"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (map[string]int64{"rate_limited": 2, "timeout": 1, "dns": 1, "other": 1}); got.URLs != 5 || !reflect.DeepEqual(got.Reasons, want) {
+	if want := (map[string]int64{
+		"rate_limited": 2,
+		"timeout":      1,
+		"dns":          1,
+		"other":        1,
+	}); got.URLs != 5 || !reflect.DeepEqual(got.Reasons, want) {
 		t.Errorf("%d URLs, %v", got.URLs, got.Reasons)
 	}
 	if s := got.Summary(); s != "5 URLs (dns 1, timeout 1, other 1, rate limited 2)" {
 		t.Error(s)
 	}
-	if lines := strings.Join(got.HostLines(), "|"); lines != "a.test: 3: host_dead: it asks|b.test: 1: host_dead: dns: no such host|d.test: 1: z" {
+	if lines := strings.Join(got.HostLines(), "|"); lines !=
+		"a.test: 3: host_dead: it asks|b.test: 1: host_dead: dns: no such host|d.test: 1: z" {
 		t.Error(lines)
 	}
 	if len(got.Barren) != 1 || got.Barren[0].Name != "b.test" {
@@ -66,13 +76,15 @@ func TestTallyOfManyHosts(t *testing.T) {
 	t.Parallel()
 	l := lists{}
 	for i := range 25 {
-		l["failed"] = append(l["failed"], line(fmt.Sprintf("h%02d.test", i), "connect", "connect: refused"))
+		l["failed"] = append(l["failed"],
+			line(fmt.Sprintf("h%02d.test", i), "connect", "connect: refused"))
 	}
 	got, err := read(t.Context(), l, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lines := got.HostLines(); len(lines) != MaxHosts+1 || lines[MaxHosts] != "and 15 more hosts" || got.URLs != 25 {
+	if lines := got.HostLines(); len(lines) != MaxHosts+1 || lines[MaxHosts] != "and 15 more hosts" ||
+		got.URLs != 25 {
 		t.Errorf("%d URLs, %q", got.URLs, lines)
 	}
 }

@@ -29,7 +29,9 @@ func allocated(fn func()) uint64 {
 func TestHostile(t *testing.T) {
 	const mib = 1 << 20
 	limits := Limits{HTML: mib, Unpacked: 8 * mib, Strings: mib, Cells: 10_000, Entries: 500}
-	nested := func(open, end string, n int) string { return strings.Repeat(open, n) + strings.Repeat(end, n) }
+	nested := func(open, end string, n int) string {
+		return strings.Repeat(open, n) + strings.Repeat(end, n)
+	}
 	ods := func(body string) []byte { return opendocument(t, "spreadsheet-template", "", body) }
 	var many []file
 	for i := range 501 {
@@ -78,7 +80,8 @@ func TestHostile(t *testing.T) {
 		var page []byte
 		var truncated bool
 		var err error
-		bytes := allocated(func() { page, truncated, err = Read(context.Background(), c.body, c.kind, limits) })
+		bytes := allocated(
+			func() { page, truncated, err = Read(context.Background(), c.body, c.kind, limits) })
 		t.Logf("%-24s %8d bytes, %3d MiB allocated: %v", c.name, len(c.body), bytes/mib, err)
 		if c.class != nil && !errors.Is(err, c.class) || c.class == nil && err != nil {
 			t.Errorf("%s: error %v, want one of class %v", c.name, err, c.class)
@@ -89,7 +92,8 @@ func TestHostile(t *testing.T) {
 		if bytes > c.mib*mib {
 			t.Errorf("%s: %d MiB were allocated", c.name, bytes/mib)
 		}
-		if c.name != "many entries" && !strings.Contains(content(page), "a") && c.kind != Sheet && c.kind != ODFSheet {
+		if c.name != "many entries" && !strings.Contains(content(page), "a") && c.kind != Sheet &&
+			c.kind != ODFSheet {
 			t.Errorf("%s: what could be read is not in the page", c.name)
 		}
 		if len(page) > limits.HTML+4096 {
@@ -173,15 +177,17 @@ func TestDamaged(t *testing.T) {
 		{"zip64 with sizes that lie", raw(t, 1<<40, parts...), "<p>first</p>", ErrDamaged},
 		{"cut XML", docx(t, p("first")+`<w:tbl><w:tr><w:tc>`+p("second")+`</w:tr></x></y>`), "<p>first</p><table><tr><td>second</td></tr></table>", ErrDamaged},
 		{"no main part", archive(t, ooxml("wordprocessingml.document", "word/document.xml")...), "", ErrDamaged},
-		{"a missing part after the first", archive(t, append(ooxml("wordprocessingml.document", "../../word/document.xml"),
-			file{"word/document.xml", wordOpen + p("first") + wordClose})...), "<p>first</p>", nil},
+		{"a missing part after the first",
+			archive(t, append(ooxml("wordprocessingml.document", "../../word/document.xml"),
+				file{"word/document.xml", wordOpen + p("first") + wordClose})...), "<p>first</p>", nil},
 		{"names twice", docx(t, p("first"), file{"word/document.xml", wordOpen + p("second") + wordClose}), "<p>first</p>", nil},
 		{"not a zip", []byte("PK\x03\x04 nothing"), "", ErrDamaged},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			page, truncated, err := Read(context.Background(), c.body, Word, Limits{})
-			if c.class != nil && !errors.Is(err, c.class) || c.class == nil && err != nil || truncated != (err != nil) {
+			if c.class != nil && !errors.Is(err, c.class) || c.class == nil && err != nil ||
+				truncated != (err != nil) {
 				t.Errorf("truncated %t, error %v", truncated, err)
 			}
 			if got := content(page); got != c.want || c.want == "" && page != nil {
@@ -191,8 +197,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// raw makes a zip of files that are not compressed, with their sizes in the local headers. They claim
-// to have so many bytes more.
+// raw makes a zip of files that are not compressed, with their sizes in the local headers. They
+// claim to have so many bytes more.
 func raw(t testing.TB, more uint64, files ...file) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -277,28 +283,37 @@ func seeds(t testing.TB) [][]byte {
 	t.Helper()
 	return [][]byte{
 		docx(t, p("one")+`<w:tbl><w:tr><w:tc>`+p("two")+`</w:tc></w:tr></w:tbl>`),
-		xlsx(t, `<sheetData><row><c r="A1" t="s"><v>0</v></c><c r="D1" s="1"><v>45418</v></c></row></sheetData>`),
+		xlsx(t,
+			`<sheetData><row><c r="A1" t="s"><v>0</v></c><c r="D1" s="1"><v>45418</v></c></row></sheetData>`),
 		pptx(t, shape(`<p:ph type="title"/>`, par("", "t"))),
-		opendocument(t, "text", "", `<text:h>a</text:h><text:list><text:list-item><text:p>b</text:p></text:list-item></text:list>`),
-		opendocument(t, "spreadsheet-template", "", `<table:table><table:table-row table:number-rows-repeated="9"><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row></table:table>`),
-		opendocument(t, "presentation", "", `<draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>a</text:p></draw:text-box></draw:frame></draw:page>`),
+		opendocument(t, "text", "",
+			`<text:h>a</text:h><text:list><text:list-item><text:p>b</text:p></text:list-item></text:list>`),
+		opendocument(t, "spreadsheet-template", "",
+			`<table:table><table:table-row table:number-rows-repeated="9"><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row></table:table>`),
+		opendocument(t, "presentation", "",
+			`<draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>a</text:p></draw:text-box></draw:frame></draw:page>`),
 		epub(t, "<dc:title>t</dc:title>", "<p>a<table><tr><td>b</p>"),
-		[]byte(`{\rtf1\ansi{\fonttbl{\f0\fcharset128 x;}}{\info{\title t}}\trowd\intbl a\cell\row\pard\f0 \'93\'fa\u-10179?\u-8704?{\field{\*\fldinst HYPERLINK "http://a/"}{\fldrslt c}}{\footnote b}\par}`),
+		[]byte(
+			`{\rtf1\ansi{\fonttbl{\f0\fcharset128 x;}}{\info{\title t}}\trowd\intbl a\cell\row\pard\f0 \'93\'fa\u-10179?\u-8704?{\field{\*\fldinst HYPERLINK "http://a/"}{\fldrslt c}}{\footnote b}\par}`),
 	}
 }
 
 // FuzzRead: whatever the bytes, there is no panic, the page is UTF-8 and within its limit, and an
-// error has a class. XML is fuzzed as the main part of each kind, because hardly any change of a zip
-// keeps it whole.
+// error has a class. XML is fuzzed as the main part of each kind, because hardly any change of a
+// zip keeps it whole.
 func FuzzRead(f *testing.F) {
 	for i, body := range seeds(f) {
 		f.Add(body, uint8(i+1), false)
 	}
 	f.Add([]byte(wordOpen+p("a")+wordClose), uint8(Word), true)
-	f.Add([]byte(`<worksheet><sheetData><row><c r="ZZ1" t="n" s="2"><v>1e9</v></c></row></sheetData>`), uint8(Sheet), true)
+	f.Add([]byte(`<worksheet><sheetData><row><c r="ZZ1" t="n" s="2"><v>1e9</v></c></row></sheetData>`),
+		uint8(Sheet), true)
 	f.Add([]byte(shape("", par(`<a:pPr lvl="3"/>`, "b"))), uint8(Slides), true)
-	f.Add([]byte(`<text:list><text:list-item><text:p>a<text:note><text:note-body><text:p>n`), uint8(ODFText), true)
-	f.Add([]byte(`<table:table><table:table-row><table:table-cell table:number-columns-repeated="9"/>`), uint8(ODFSheet), true)
+	f.Add([]byte(`<text:list><text:list-item><text:p>a<text:note><text:note-body><text:p>n`),
+		uint8(ODFText), true)
+	f.Add(
+		[]byte(`<table:table><table:table-row><table:table-cell table:number-columns-repeated="9"/>`),
+		uint8(ODFSheet), true)
 	f.Add([]byte(`<draw:page><draw:frame/><presentation:notes/></draw:page>`), uint8(ODFSlides), true)
 	f.Add([]byte(`<p>a<pre><ul><a href="http://x/"><svg></p>`), uint8(EPUB), true)
 	f.Fuzz(func(t *testing.T, body []byte, k uint8, inside bool) {
@@ -324,13 +339,15 @@ func FuzzRead(f *testing.F) {
 		KindOf(body, "application/vnd.oasis.opendocument.text")
 		l := Limits{HTML: 1 << 14, Unpacked: 1 << 20, Cells: 1000, Strings: 1 << 12}
 		page, truncated, err := Read(context.Background(), body, kind, l)
-		if err != nil && (!truncated || !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrLimit) && !errors.Is(err, ErrEncrypted)) {
+		if err != nil && (!truncated ||
+			!errors.Is(err, ErrDamaged) && !errors.Is(err, ErrLimit) && !errors.Is(err, ErrEncrypted)) {
 			t.Errorf("truncated %t, error %v", truncated, err)
 		}
 		if err == nil && page == nil || !utf8.Valid(page) {
 			t.Errorf("page %q", page)
 		}
-		if _, text, _ := strings.Cut(string(page), "<body>\n"); len(text) > l.HTML+len("</body>\n</html>\n") {
+		if _, text, _ := strings.Cut(string(page), "<body>\n"); len(text) >
+			l.HTML+len("</body>\n</html>\n") {
 			t.Errorf("%d bytes of %d", len(text), l.HTML)
 		}
 	})
@@ -350,8 +367,10 @@ func TestBudget(t *testing.T) {
 		}
 		a, errA := z.read("a", 1<<20)
 		b, errB := z.read("b", 1<<20)
-		if len(a) != c.a || errors.Is(errA, ErrLimit) != (c.a < 1000) || len(b) != c.b || errors.Is(errB, ErrLimit) != (c.b < 1) {
-			t.Errorf("of a budget of %d: %d bytes, %v, and %d bytes, %v", c.budget, len(a), errA, len(b), errB)
+		if len(a) != c.a || errors.Is(errA, ErrLimit) != (c.a < 1000) || len(b) != c.b ||
+			errors.Is(errB, ErrLimit) != (c.b < 1) {
+			t.Errorf("of a budget of %d: %d bytes, %v, and %d bytes, %v", c.budget, len(a), errA, len(b),
+				errB)
 		}
 	}
 	for size, want := range map[int]int64{0: 4 << 20, 1 << 20: 200 << 20, 1 << 10: 4 << 20} {
@@ -399,7 +418,9 @@ func TestBrokenXML(t *testing.T) {
 		{Word, docx(t, p("a")+`<w:tbl><w:tr><w:tc>`+p("b")+cut), "<p>a</p><table><tr><td>b</td></tr></table>"},
 		{Sheet, xlsx(t, `<sheetData><row><c><v>1</v></c>`+cut), "<h2>First &amp; only</h2><table><tr><td>1</td></tr></table>"},
 		{Slides, pptx(t, shape("", par("", "a"))+cut), "<h2>Opening<br>day</h2>"},
-		{ODFText, opendocument(t, "text", "", `<text:p>a<text:note><text:note-body><text:p>n</text:p></text:note-body></text:note></text:p><text:list><text:list-item><text:p>b`+cut),
+		{ODFText, opendocument(t, "text", "",
+			`<text:p>a<text:note><text:note-body><text:p>n</text:p></text:note-body></text:note></text:p><text:list><text:list-item><text:p>b`+
+				cut),
 			"<p>a</p><ul><li>b</li></ul><p>n</p>"},
 		{ODFSheet, opendocument(t, "spreadsheet-template", "", `<table:table><table:table-row><table:table-cell><text:p>a</text:p></table:table-cell>`+cut), "<table><tr><td>a</td></tr></table>"},
 		{ODFSlides, opendocument(t, "presentation", "", `<draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>a</text:p></draw:text-box></draw:frame>`+cut), "<h2>a</h2>"},

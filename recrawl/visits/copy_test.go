@@ -9,7 +9,8 @@ import (
 	"crawlnode/recrawl/policy/estimate"
 )
 
-// TestCopied compares with the sum over small steps of the probability that the page has not changed.
+// TestCopied compares with the sum over small steps of the probability that the page has not
+// changed.
 func TestCopied(t *testing.T) {
 	const hour = time.Hour
 	belief := estimate.Gamma{Shape: 2, Rate: 2 * 36000}
@@ -49,7 +50,9 @@ func TestCopied(t *testing.T) {
 	}
 	fixed := week
 	fixed.Mode = Fixed
-	if got := (&Record{Belief: belief, Weight: 1}).Copied(&Visit{Elapsed: hour}, price, &fixed, &Surroundings{}); got != (Copy{}) {
+	if got := (&Record{Belief: belief, Weight: 1}).Copied(&Visit{
+		Elapsed: hour,
+	}, price, &fixed, &Surroundings{}); got != (Copy{}) {
 		t.Errorf("with fixed intervals %+v", got)
 	}
 }

@@ -38,8 +38,10 @@ func TestAuto(t *testing.T) {
 func TestHasAttribute(t *testing.T) {
 	for page, want := range map[string]bool{
 		`<a ng-app>`: true, `<a x="1" ng-app="b">`: true, `<br ng-app/>`: true, "<a\nng-app\n>": true,
-		`ng-app`: false, `<a>ng-app </a>`: false, `< ng-app >`: false, `<a xng-app>`: false, `<a ng-apple>`: false, `<a ng-app`: false, `<a data-ng-app>`: false,
-		`if (a <b ng-app`: false, `<a ng-apps><b ng-app>`: true, `<a ` + strings.Repeat("x ", longTag) + `ng-app>`: false,
+		`ng-app`: false, `<a>ng-app </a>`: false, `< ng-app >`: false, `<a xng-app>`: false,
+		`<a ng-apple>`: false, `<a ng-app`: false, `<a data-ng-app>`: false,
+		`if (a <b ng-app`: false, `<a ng-apps><b ng-app>`: true,
+		`<a ` + strings.Repeat("x ", longTag) + `ng-app>`: false,
 	} {
 		if got := hasAttribute([]byte(page), "ng-app"); got != want {
 			t.Errorf("%.40s: %v, want %v", page, got, want)

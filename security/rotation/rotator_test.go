@@ -37,7 +37,8 @@ func newCluster(t *testing.T, key clusterkey.Key, ids ...crawl.NodeID) *testClus
 	t.Helper()
 	c := &testCluster{view: &membership.View{Number: 1}, nodes: map[crawl.NodeID]*testNode{}}
 	for _, id := range ids {
-		c.view.Members = append(c.view.Members, membership.Member{ID: id, Name: "n-" + string(id), Boot: 1})
+		c.view.Members = append(c.view.Members,
+			membership.Member{ID: id, Name: "n-" + string(id), Boot: 1})
 		dir, err := datadir.Open(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
@@ -105,8 +106,8 @@ func (c *testCluster) run(t *testing.T) (stop func()) {
 	}
 }
 
-// TestRotatorWaitsForEveryMember: the new key is used by all once every member has confirmed it, and a node that
-// starts with the old key file keeps the new key.
+// TestRotatorWaitsForEveryMember: the new key is used by all once every member has confirmed it,
+// and a node that starts with the old key file keeps the new key.
 func TestRotatorWaitsForEveryMember(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -121,7 +122,8 @@ func TestRotatorWaitsForEveryMember(t *testing.T) {
 		}
 		time.Sleep(10 * pace)
 		synctest.Wait()
-		if r, err := c.nodes["a"].Rotate(ctx, after.Text()); err != nil || r.Step != "known" || len(r.Waiting) != 1 || r.Waiting[0] != "n-c" {
+		if r, err := c.nodes["a"].Rotate(ctx, after.Text()); err != nil || r.Step != "known" ||
+			len(r.Waiting) != 1 || r.Waiting[0] != "n-c" {
 			t.Errorf("while c is silent: %+v, %v", r, err)
 		}
 		if n := c.nodes["b"]; n.Ring().Keys()[0].Text() != before.Text() || len(n.Ring().Keys()) != 2 {
@@ -131,7 +133,8 @@ func TestRotatorWaitsForEveryMember(t *testing.T) {
 		time.Sleep(10 * pace)
 		synctest.Wait()
 		for id, n := range c.nodes {
-			if keys := n.Ring().Keys(); len(keys) != 1 || keys[0].Text() != after.Text() || n.gossip != string(after.GossipKey()) || !n.rechecked {
+			if keys := n.Ring().Keys(); len(keys) != 1 || keys[0].Text() != after.Text() ||
+				n.gossip != string(after.GossipKey()) || !n.rechecked {
 				t.Errorf("%s has %d keys, rechecked %v", id, len(keys), n.rechecked)
 			}
 		}
@@ -153,7 +156,8 @@ func TestRotatorWithoutKey(t *testing.T) {
 	if err != nil || r.Ring() != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Rotate(t.Context(), clusterkeytest.New(t).Text()); !errors.Is(err, crawl.ErrRefused) {
+	if _, err := r.Rotate(t.Context(), clusterkeytest.New(t).Text()); !errors.Is(err,
+		crawl.ErrRefused) {
 		t.Errorf("%v", err)
 	}
 }

@@ -62,7 +62,8 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// TestPausedBeforeFirstSeed pauses a crawl that has no seed yet, in each order of what can come next.
+// TestPausedBeforeFirstSeed pauses a crawl that has no seed yet, in each order of what can come
+// next.
 func TestPausedBeforeFirstSeed(t *testing.T) {
 	t.Parallel()
 	const seeds = "seeds"
@@ -92,7 +93,8 @@ func TestPausedBeforeFirstSeed(t *testing.T) {
 			if d.State != c.states[i] || err != nil {
 				t.Errorf("%v: after step %d %s, %v; want %s", c.steps, i, d.State, err, c.states[i])
 			}
-			if started := d.Started != nil; d.State == crawl.CrawlRunning && !started || d.State == crawl.CrawlIdle && started {
+			if started := d.Started != nil; d.State == crawl.CrawlRunning && !started ||
+				d.State == crawl.CrawlIdle && started {
 				t.Errorf("%v: after step %d %s, started %v", c.steps, i, d.State, started)
 			}
 		}

@@ -184,7 +184,8 @@ func TestResolve(t *testing.T) {
 			t.Errorf("Resolve(%q) = %q, %v, want %v", ref, u, err, want)
 		}
 	}
-	if u, err := (URL{}).Resolve("http://example.org"); err != nil || u.String() != "http://example.org/" {
+	if u, err := (URL{}).Resolve("http://example.org"); err != nil ||
+		u.String() != "http://example.org/" {
 		t.Errorf("against the zero URL: %q, %v", u, err)
 	}
 }
@@ -204,7 +205,8 @@ func TestParts(t *testing.T) {
 		}
 	}
 	var zero URL
-	if !zero.IsZero() || zero.String()+zero.Host()+zero.Scheme()+zero.Origin()+zero.PathQuery()+zero.Query() != "" {
+	if !zero.IsZero() ||
+		zero.String()+zero.Host()+zero.Scheme()+zero.Origin()+zero.PathQuery()+zero.Query() != "" {
 		t.Error("the zero URL has parts")
 	}
 }
@@ -226,8 +228,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestResolveBytes: bytes that are no UTF-8 keep their values, as in the Location of a server that writes
-// Latin-1.
+// TestResolveBytes: bytes that are no UTF-8 keep their values, as in the Location of a server that
+// writes Latin-1.
 func TestResolveBytes(t *testing.T) {
 	t.Parallel()
 	base := mustParse(t, "http://a.test/x/y")
@@ -253,9 +255,11 @@ func TestResolveBytes(t *testing.T) {
 // TestNoScheme says what a person has left out.
 func TestNoScheme(t *testing.T) {
 	t.Parallel()
-	for _, raw := range []string{"docs.example.org", "docs.example.org/a?b", "//example.org/", "/a", "example", ""} {
+	for _, raw := range []string{"docs.example.org", "docs.example.org/a?b", "//example.org/", "/a",
+		"example", ""} {
 		_, err := Parse(raw)
-		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "has no scheme: write https:// before it") {
+		if !errors.Is(err, ErrInvalid) ||
+			!strings.Contains(err.Error(), "has no scheme: write https:// before it") {
 			t.Errorf("Parse(%q): %v", raw, err)
 		}
 	}

@@ -24,7 +24,8 @@ func answerOf(status int, header, body string) *Answer {
 
 // page makes a page with a title.
 func page(title, body string) string {
-	return "<!DOCTYPE html>\n<html><head><title>" + title + "</title></head><body>" + body + "</body></html>"
+	return "<!DOCTYPE html>\n<html><head><title>" + title + "</title></head><body>" + body +
+		"</body></html>"
 }
 
 // walls are answers as the products make them, shortened and in other words but for the marks.
@@ -38,15 +39,20 @@ var walls = []struct {
 	{"cloudflare challenge, by its header", Cloudflare, 403, "Cf-Mitigated: challenge", page("Just a moment...", "Wait.")},
 	{"cloudflare challenge, header with an empty page", Cloudflare, 503, "cf-mitigated: challenge", ""},
 	{"cloudflare challenge of before the header", Cloudflare, 503, "Server: cloudflare",
-		page("Just a moment...", `<script>window._cf_chl_opt={cvId:'3'};</script><noscript>Enable JavaScript and cookies.</noscript>`)},
+		page("Just a moment...",
+			`<script>window._cf_chl_opt={cvId:'3'};</script><noscript>Enable JavaScript and cookies.</noscript>`)},
 	{"cloudflare block", Cloudflare, 403, "Server: cloudflare\nCf-Ray: 8f-FRA",
-		page("Attention Required! | Cloudflare", `<div id="cf-error-details"><h1>Sorry, you have been blocked</h1></div>`)},
+		page("Attention Required! | Cloudflare",
+			`<div id="cf-error-details"><h1>Sorry, you have been blocked</h1></div>`)},
 	{"cloudflare 1020", Cloudflare, 403, "Server: cloudflare",
-		page("Access denied | shop.test used Cloudflare to restrict access", `<div id="cf-error-details">Error 1020</div>`)},
+		page("Access denied | shop.test used Cloudflare to restrict access",
+			`<div id="cf-error-details">Error 1020</div>`)},
 	{"akamai refusal", Akamai, 403, "Server: AkamaiGHost",
-		page("Access Denied", `<h1>Access Denied</h1>You don't have permission to access "http&#58;//shop.test/" on this server.<p>Reference&#32;&#35;18.aa.bb<p>https://errors.edgesuite.net/18.aa`)},
+		page("Access Denied",
+			`<h1>Access Denied</h1>You don't have permission to access "http&#58;//shop.test/" on this server.<p>Reference&#32;&#35;18.aa.bb<p>https://errors.edgesuite.net/18.aa`)},
 	{"akamai interstitial", Akamai, 200, "",
-		page("&nbsp;", `<script>fetch("/_sec/verify?provider=interstitial",{method:"POST",body:JSON.stringify({"bm-verify":"AAQ"})})</script>`)},
+		page("&nbsp;",
+			`<script>fetch("/_sec/verify?provider=interstitial",{method:"POST",body:JSON.stringify({"bm-verify":"AAQ"})})</script>`)},
 	{"akamai crypto challenge", Akamai, 429, "", page("Challenge Validation", `<div id="sec-if-cpt-container"></div><script src="/_sec/cp_challenge/ak.js"></script>`)},
 	{"imperva script page", Imperva, 200, "X-Iinfo: 10-123", `<html><head><META NAME="robots" CONTENT="noindex,nofollow"><script src="/_Incapsula_Resource?SWJIYLWA=5074a744e2e3d891814e9a2dace20bd4"></script><iframe src="/_Incapsula_Resource?SWUDNSAI=31&xinfo=10"></iframe></html>`},
 	{"imperva incident", Imperva, 403, "X-Cdn: Imperva", `<html><body>Request unsuccessful. Incapsula incident ID: 10-1-2</body></html>`},
@@ -237,7 +243,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%d: %q stands for %d", p, p, Named(p.String()))
 		}
 	}
-	if None.String() != "" || Named("") != None || Named("nobody") != None || Product(MaxProducts).String() != "other" {
+	if None.String() != "" || Named("") != None || Named("nobody") != None ||
+		Product(MaxProducts).String() != "other" {
 		t.Error("names of no product")
 	}
 	if numProducts > MaxProducts {
@@ -245,13 +252,15 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestDocumentation: pages of real documentation are no walls, whatever the status that serves them.
-// The pages are those of packages that the build installs; without them there is nothing to judge.
+// TestDocumentation: pages of real documentation are no walls, whatever the status that serves
+// them. The pages are those of packages that the build installs; without them there is nothing to
+// judge.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	judged := 0
 	for _, pattern := range []string{
-		"/usr/share/doc/debian-policy/*.html", "/usr/share/doc/debian-policy/*.html/*.html", "/usr/share/doc/postgresql-doc-*/html/*.html",
+		"/usr/share/doc/debian-policy/*.html", "/usr/share/doc/debian-policy/*.html/*.html",
+		"/usr/share/doc/postgresql-doc-*/html/*.html",
 		"/usr/share/doc/sqlite3-doc/*.html", "/usr/share/doc/sqlite3-doc/*/*.html",
 	} {
 		files, err := filepath.Glob(pattern)
