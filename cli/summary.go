@@ -5,7 +5,6 @@ import (
 	"io"
 	"time"
 
-	"crawlnode/cli/givenup"
 	"crawlnode/crawl"
 )
 
@@ -35,7 +34,7 @@ type givenUpSummary struct {
 	URLs     int64            `json:"urls"`
 	More     bool             `json:"more"` // there are more, which were not counted
 	ByReason map[string]int64 `json:"by_reason"`
-	// Hosts are those with the most URLs, givenup.MaxHosts at most.
+	// Hosts are those with the most URLs, maxLostHosts at most.
 	Hosts      []givenUpHost `json:"hosts"`
 	OtherHosts int           `json:"other_hosts"`
 }
@@ -45,14 +44,14 @@ type givenUpHost struct {
 	Host   string   `json:"host"`
 	URLs   int64    `json:"urls"`
 	Reason string   `json:"reason"` // of the first of them
-	First  []string `json:"first"`  // some of them, givenup.MaxNamed at most
+	First  []string `json:"first"`  // some of them, maxLostNamed at most
 }
 
 // brokenSummary are the broken links, with the pages that have them.
 type brokenSummary struct {
 	Links int64        `json:"links"`
 	More  bool         `json:"more"`  // there are more, which were not counted
-	First []brokenLink `json:"first"` // some of them, givenup.MaxLinks at most
+	First []brokenLink `json:"first"` // some of them, maxBrokenLinks at most
 }
 
 // brokenLink is a link that leads nowhere.
@@ -60,14 +59,14 @@ type brokenLink struct {
 	URL  string `json:"url"`
 	Why  string `json:"why"`      // the status, or why it was given up
 	From string `json:"referrer"` // the page on which the URL was found first
-	// Pages have the link, givenup.MaxPages at most, and Others counts the rest; none without a
+	// Pages have the link, maxLinkPages at most, and Others counts the rest; none without a
 	// list of links (--derive links).
 	Pages  []string `json:"pages,omitempty"`
 	Others int64    `json:"other_pages,omitempty"`
 }
 
 // brokenDocument is what was found, with its names, or nil.
-func brokenDocument(b *givenup.Broken) *brokenSummary {
+func brokenDocument(b *brokenList) *brokenSummary {
 	if b == nil {
 		return nil
 	}
@@ -79,12 +78,12 @@ func brokenDocument(b *givenup.Broken) *brokenSummary {
 }
 
 // givenUpDocument is a tally with its names, or nil.
-func givenUpDocument(t *givenup.Tally) *givenUpSummary {
+func givenUpDocument(t *givenUpTally) *givenUpSummary {
 	if t == nil {
 		return nil
 	}
 	s := &givenUpSummary{URLs: t.URLs, More: t.More, ByReason: t.Reasons, Hosts: []givenUpHost{}}
-	for _, h := range t.Hosts[:min(len(t.Hosts), givenup.MaxHosts)] {
+	for _, h := range t.Hosts[:min(len(t.Hosts), maxLostHosts)] {
 		s.Hosts = append(s.Hosts, givenUpHost{h.Name, h.URLs, h.Reason, h.First})
 	}
 	s.OtherHosts = len(t.Hosts) - len(s.Hosts)

@@ -14,7 +14,6 @@ import (
 	"crawlnode/api/client"
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
-	"crawlnode/cli/givenup"
 	"crawlnode/cli/seedlist"
 	"crawlnode/cli/seedwatch"
 	"crawlnode/config"
@@ -45,9 +44,9 @@ type crawlWatch struct {
 	leaving func() bool      // an end was asked for, which is no reason to give up; nil: never
 	gaveUp  atomic.Bool      // no seed could be fetched
 	told    time.Time        // when progress was written last, without a terminal
-	lost    *givenup.Tally   // what was given up; nil: nothing
+	lost    *givenUpTally    // what was given up; nil: nothing
 	traps   map[string]bool  // the patterns that were told
-	broken  *givenup.Broken  // the broken links; nil: none
+	broken  *brokenList      // the broken links; nil: none
 }
 
 func (w *crawlWatch) open(info node.Info) {
@@ -345,7 +344,7 @@ func (w *crawlWatch) countLost(
 			hosts = append(hosts, u)
 		}
 	}
-	t, err := givenup.Read(context.WithoutCancel(ctx), w.info.DataDir, hosts)
+	t, err := readGivenUp(context.WithoutCancel(ctx), w.info.DataDir, hosts)
 	switch {
 	case err != nil:
 		w.env.Fail(0, "what was given up cannot be listed: %v", err)
@@ -357,7 +356,7 @@ func (w *crawlWatch) countLost(
 	if code != command.ExitOK || finished == "" {
 		return code
 	}
-	for _, h := range t.Barren[:min(len(t.Barren), givenup.MaxHosts)] {
+	for _, h := range t.Barren[:min(len(t.Barren), maxLostHosts)] {
 		code = w.env.Fail(command.ExitError, "nothing of the seed's host %s was fetched: %s", h.Name,
 			h.Reason)
 	}
@@ -372,7 +371,7 @@ func (w *crawlWatch) findBroken(ctx context.Context) {
 	if f := &w.last.Fetch; f.GivenUpTotal+f.Responses.C4xx+f.Responses.C5xx == 0 {
 		return
 	}
-	b, err := givenup.ReadBroken(context.WithoutCancel(ctx), w.info.DataDir)
+	b, err := readBroken(context.WithoutCancel(ctx), w.info.DataDir)
 	switch {
 	case err != nil:
 		w.env.Fail(0, "broken links cannot be listed: %v", err)

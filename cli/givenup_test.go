@@ -1,4 +1,4 @@
-package givenup
+package cli
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"crawlnode/crawl"
 )
 
-// lists has the lines of two states, three a page.
-type lists map[string][]crawl.URLLine
+// urlLists has the lines of two states, three a page.
+type urlLists map[string][]crawl.URLLine
 
-func (l lists) Page(_ context.Context, q crawl.URLQuery) (*crawl.URLPage, error) {
+func (l urlLists) Page(_ context.Context, q crawl.URLQuery) (*crawl.URLPage, error) {
 	at := 0
 	if q.After != "" {
 		if _, err := fmt.Sscan(q.After, &at); err != nil {
@@ -32,7 +32,7 @@ func (l lists) Page(_ context.Context, q crawl.URLQuery) (*crawl.URLPage, error)
 	return p, nil
 }
 
-func line(host, cause, reason string) crawl.URLLine {
+func lostLine(host, cause, reason string) crawl.URLLine {
 	return crawl.URLLine{Host: crawl.Host(host), Cause: &cause, Reason: &reason}
 }
 
@@ -40,14 +40,16 @@ func line(host, cause, reason string) crawl.URLLine {
 // that have got nothing.
 func TestTally(t *testing.T) {
 	t.Parallel()
-	l := lists{"failed": {
-		line("a.test", "rate_limited", "host_dead: it asks"),
-		line("a.test", "rate_limited", "host_dead: it asks"), line("a.test", "timeout", "timeout: x"),
-		line("b.test", "dns", "host_dead: dns: no such host"),
-		line("c.test", "tls", "tls: y; http://c.test/ is tried in its place"),
-		line("d.test", "odd", "z"),
-	}, "done": {line("a.test", "", ""), line("c.test", "", "")}}
-	got, err := read(t.Context(), l, []string{"a.test", "b.test", "b.test", "c.test", "e.test"})
+	l := urlLists{"failed": {
+		lostLine("a.test", "rate_limited", "host_dead: it asks"),
+		lostLine("a.test", "rate_limited", "host_dead: it asks"),
+		lostLine("a.test", "timeout", "timeout: x"),
+		lostLine("b.test", "dns", "host_dead: dns: no such host"),
+		lostLine("c.test", "tls", "tls: y; http://c.test/ is tried in its place"),
+		lostLine("d.test", "odd", "z"),
+	}, "done": {lostLine("a.test", "", ""), lostLine("c.test", "", "")}}
+	got, err := countGivenUp(t.Context(), l,
+		[]string{"a.test", "b.test", "b.test", "c.test", "e.test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,16 +76,17 @@ func TestTally(t *testing.T) {
 // TestTallyOfManyHosts names ten hosts and counts the others.
 func TestTallyOfManyHosts(t *testing.T) {
 	t.Parallel()
-	l := lists{}
+	l := urlLists{}
 	for i := range 25 {
 		l["failed"] = append(l["failed"],
-			line(fmt.Sprintf("h%02d.test", i), "connect", "connect: refused"))
+			lostLine(fmt.Sprintf("h%02d.test", i), "connect", "connect: refused"))
 	}
-	got, err := read(t.Context(), l, nil)
+	got, err := countGivenUp(t.Context(), l, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lines := got.HostLines(); len(lines) != MaxHosts+1 || lines[MaxHosts] != "and 15 more hosts" ||
+	if lines := got.HostLines(); len(lines) != maxLostHosts+1 ||
+		lines[maxLostHosts] != "and 15 more hosts" ||
 		got.URLs != 25 {
 		t.Errorf("%d URLs, %q", got.URLs, lines)
 	}

@@ -1,4 +1,4 @@
-package givenup
+package cli
 
 import (
 	"bytes"
@@ -36,20 +36,20 @@ func TestBroken(t *testing.T) {
 			"http://c.test/ (given up) found first on http://a.test/",
 		}},
 	} {
-		b, err := readBroken(t.Context(), lists{"broken": c.lines})
+		b, err := countBroken(t.Context(), urlLists{"broken": c.lines})
 		if err != nil || b.Total() != c.total ||
 			strings.Join(b.Lines(), "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("%s: %q, %v", b.Total(), b.Lines(), err)
 		}
 	}
-	many := lists{}
+	many := urlLists{}
 	for n := range 25 {
 		many["broken"] = append(many["broken"],
 			crawl.URLLine{URL: fmt.Sprintf("http://a.test/%d", n), Status: &status, Referrer: &from})
 	}
-	b, err := readBroken(t.Context(), many)
-	if lines := b.Lines(); err != nil || b.Links != 25 || len(lines) != MaxLinks+1 ||
-		lines[MaxLinks] != "and 15 more" {
+	b, err := countBroken(t.Context(), many)
+	if lines := b.Lines(); err != nil || b.Links != 25 || len(lines) != maxBrokenLinks+1 ||
+		lines[maxBrokenLinks] != "and 15 more" {
 		t.Errorf("%d links: %q, %v", b.Links, lines, err)
 	}
 }
@@ -58,7 +58,7 @@ func TestBroken(t *testing.T) {
 // all its pages.
 func TestPagesOfALink(t *testing.T) {
 	t.Parallel()
-	b := Broken{Links: 2, First: []Link{
+	b := brokenList{Links: 2, First: []foundLink{
 		{URL: "http://a.test/1", Why: "404", From: "http://a.test/"},
 		{URL: "http://a.test/2", Why: "404", From: "http://a.test/early"},
 	}}

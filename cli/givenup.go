@@ -1,4 +1,4 @@
-package givenup
+package cli
 
 import (
 	"cmp"
@@ -16,36 +16,37 @@ import (
 )
 
 const (
-	// MaxHosts is how many hosts are named.
-	MaxHosts = 10
-	// MaxNamed is how many URLs of a host are named.
-	MaxNamed = 3
-	// maxRead bounds the URLs that are read: what is told of more is the same.
-	maxRead = 200_000
+	// maxLostHosts is how many hosts are named.
+	maxLostHosts = 10
+	// maxLostNamed is how many URLs of a host are named.
+	maxLostNamed = 3
+	// maxLostRead bounds the URLs that are read: what is told of more is the same.
+	maxLostRead = 200_000
 	// maxSeedHosts bounds the hosts of seeds that are asked for.
 	maxSeedHosts = 1000
 )
 
-// Tally is what was given up.
-type Tally struct {
+// givenUpTally is what was given up.
+type givenUpTally struct {
 	URLs    int64            // all of them
 	More    bool             // there are more, which were not read
 	Reasons map[string]int64 // by the names of crawl.GiveUpReason
-	Hosts   []Host           // those with the most first
+	Hosts   []lostHost       // those with the most first
 	// Barren are hosts of seeds of which no page was fetched.
-	Barren []Host
+	Barren []lostHost
 }
 
-// Host is a host and what it has lost.
-type Host struct {
+// lostHost is a host and what it has lost.
+type lostHost struct {
 	Name   string
 	URLs   int64
 	Reason string   // of the first of them
-	First  []string // the URLs that were read first, MaxNamed at most
+	First  []string // the URLs that were read first, maxLostNamed at most
 }
 
-// Read counts what the node with this data directory has given up. seeds are the hosts of seeds.
-func Read(ctx context.Context, dir string, seeds []string) (t Tally, err error) {
+// readGivenUp counts what the node with this data directory has given up. seeds are the hosts of
+// seeds.
+func readGivenUp(ctx context.Context, dir string, seeds []string) (t givenUpTally, err error) {
 	release, err := datadir.Hold(dir)
 	if err != nil {
 		return t, err
@@ -56,20 +57,20 @@ func Read(ctx context.Context, dir string, seeds []string) (t Tally, err error) 
 		return t, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return read(ctx, store, seeds)
+	return countGivenUp(ctx, store, seeds)
 }
 
-// pages is a list of URLs, page by page.
-type pages interface {
+// urlPages is a list of URLs, page by page.
+type urlPages interface {
 	Page(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error)
 }
 
-func read(ctx context.Context, list pages, seeds []string) (t Tally, err error) {
+func countGivenUp(ctx context.Context, list urlPages, seeds []string) (t givenUpTally, err error) {
 	t.Reasons = map[string]int64{}
-	hosts := map[string]*Host{}
+	hosts := map[string]*lostHost{}
 	q := crawl.URLQuery{State: crawl.Failed.String()}
-	err = each(ctx, list, q, func(l *crawl.URLLine) bool {
-		reason, cause := text(l.Reason), text(l.Cause)
+	err = eachLine(ctx, list, q, func(l *crawl.URLLine) bool {
+		reason, cause := orEmpty(l.Reason), orEmpty(l.Cause)
 		if strings.HasSuffix(reason, crawl.TriedInItsPlace) {
 			return true
 		}
@@ -77,14 +78,14 @@ func read(ctx context.Context, list pages, seeds []string) (t Tally, err error) 
 		t.Reasons[crawl.GiveUpReasonOf(cause).String()]++
 		h := hosts[string(l.Host)]
 		if h == nil {
-			h = &Host{Name: string(l.Host), Reason: reason}
+			h = &lostHost{Name: string(l.Host), Reason: reason}
 			hosts[h.Name] = h
 		}
 		h.URLs++
-		if len(h.First) < MaxNamed {
+		if len(h.First) < maxLostNamed {
 			h.First = append(h.First, l.URL)
 		}
-		t.More = t.URLs >= maxRead
+		t.More = t.URLs >= maxLostRead
 		return !t.More
 	})
 	if err != nil {
@@ -93,17 +94,17 @@ func read(ctx context.Context, list pages, seeds []string) (t Tally, err error) 
 	for _, h := range hosts {
 		t.Hosts = append(t.Hosts, *h)
 	}
-	slices.SortFunc(t.Hosts, func(a, b Host) int {
+	slices.SortFunc(t.Hosts, func(a, b lostHost) int {
 		return cmp.Or(cmp.Compare(b.URLs, a.URLs), strings.Compare(a.Name, b.Name))
 	})
 	for _, name := range seeds[:min(len(seeds), maxSeedHosts)] {
 		h := hosts[name]
-		if h == nil || slices.ContainsFunc(t.Barren, func(b Host) bool { return b.Name == name }) {
+		if h == nil || slices.ContainsFunc(t.Barren, func(b lostHost) bool { return b.Name == name }) {
 			continue
 		}
 		got := false
 		done := crawl.URLQuery{State: crawl.Done.String(), Host: name, Limit: 1}
-		err = each(ctx, list, done, func(*crawl.URLLine) bool { got = true; return false })
+		err = eachLine(ctx, list, done, func(*crawl.URLLine) bool { got = true; return false })
 		if err != nil {
 			return t, err
 		}
@@ -114,15 +115,20 @@ func read(ctx context.Context, list pages, seeds []string) (t Tally, err error) 
 	return t, nil
 }
 
-func text(s *string) string {
+func orEmpty(s *string) string {
 	if s == nil {
 		return ""
 	}
 	return *s
 }
 
-// each calls f with the lines of a list until it returns false.
-func each(ctx context.Context, list pages, q crawl.URLQuery, f func(*crawl.URLLine) bool) error {
+// eachLine calls f with the lines of a list until it returns false.
+func eachLine(
+	ctx context.Context,
+	list urlPages,
+	q crawl.URLQuery,
+	f func(*crawl.URLLine) bool,
+) error {
 	for {
 		p, err := list.Page(ctx, q)
 		if err != nil {
@@ -141,7 +147,7 @@ func each(ctx context.Context, list pages, q crawl.URLQuery, f func(*crawl.URLLi
 }
 
 // Summary is the tally in one line: a count, and the reasons.
-func (t *Tally) Summary() string {
+func (t *givenUpTally) Summary() string {
 	var parts []string
 	for r := range crawl.GiveUpReason(crawl.NumGiveUpReasons) {
 		if n := t.Reasons[r.String()]; n > 0 {
@@ -152,7 +158,7 @@ func (t *Tally) Summary() string {
 }
 
 // Total is the count with its noun.
-func (t *Tally) Total() string {
+func (t *givenUpTally) Total() string {
 	n := plaintext.Count(t.URLs)
 	switch {
 	case t.More:
@@ -163,14 +169,14 @@ func (t *Tally) Total() string {
 	return n + " URLs"
 }
 
-// HostLines name the hosts, MaxHosts at most.
-func (t *Tally) HostLines() []string {
+// HostLines name the hosts, maxLostHosts at most.
+func (t *givenUpTally) HostLines() []string {
 	var lines []string
-	for _, h := range t.Hosts[:min(len(t.Hosts), MaxHosts)] {
+	for _, h := range t.Hosts[:min(len(t.Hosts), maxLostHosts)] {
 		lines = append(lines, fmt.Sprintf("%s: %s: %s", h.Name, plaintext.Count(h.URLs),
 			cmp.Or(h.Reason, "no reason is known")))
 	}
-	if n := len(t.Hosts) - MaxHosts; n > 0 {
+	if n := len(t.Hosts) - maxLostHosts; n > 0 {
 		lines = append(lines, fmt.Sprintf("and %s more hosts", plaintext.Count(int64(n))))
 	}
 	return lines
