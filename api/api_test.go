@@ -284,8 +284,11 @@ func TestSeeds(t *testing.T) {
 		seeds                   string // URL@line, joined by spaces
 		answer                  string
 	}{
-		{"json", "application/json", `{"urls":["http://a/",{"url":"http://b/","priority":0.5,"again":true}]}`, 200, "http://a/@1 http://b/@2", `"accepted":2`},
-		{"lines", "text/plain", "http://a/\r\n\n# no\nhttp://b/", 200, "http://a/@1 http://b/@4", `"accepted":2,"duplicates":0,"out_of_scope":0,"invalid":[]`},
+		{"json", "application/json",
+			`{"urls":["http://a/",{"url":"http://b/","priority":0.5,"again":true}]}`, 200,
+			"http://a/@1 http://b/@2", `"accepted":2`},
+		{"lines", "text/plain", "http://a/\r\n\n# no\nhttp://b/", 200, "http://a/@1 http://b/@4",
+			`"accepted":2,"duplicates":0,"out_of_scope":0,"invalid":[]`},
 		{"lines as curl sends them", "application/x-www-form-urlencoded", "http://a/?x=1&y=2", 200, "http://a/?x=1&y=2@1", `"accepted":1`},
 		{"json as curl sends it", "application/x-www-form-urlencoded", ` {"urls":["http://a/"]}`, 200, "http://a/@1", `"accepted":1`},
 		{"braces in text", "text/plain", "{x}", 200, "{x}@1", `"accepted":1`},
@@ -293,7 +296,9 @@ func TestSeeds(t *testing.T) {
 		{"no list", "application/json", `{}`, 400, "", `has no \"urls\"`},
 		{"unknown field", "application/json", `{"urls":[],"x":1}`, 400, "", "unknown field"},
 		{"two values", "application/json", `{"urls":[]} {}`, 400, "", "something follows"},
-		{"bad entries", "application/json", `{"urls":[7,"http://a/",{"url":"x","priority":2},{"url":""},{"link":"x"}]}`, 200, "http://a/@2", `"line":5`},
+		{"bad entries", "application/json",
+			`{"urls":[7,"http://a/",{"url":"x","priority":2},{"url":""},{"link":"x"}]}`, 200, "http://a/@2",
+			`"line":5`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -57,10 +57,13 @@ func TestExplainPaths(t *testing.T) {
 		{"urls?url=x&depth=%1b", 400, `\\x1b`},
 		{"urls?url=", 400, "ask with ?url=URL"},
 		{"urls?url=" + long, 400, "ask with ?url=URL"},
-		{"urls?url=x", 200, `"history":[],"next_visit_at":null,"change_interval_seconds":null,"referrer":null,"links":{"in":null,"out":null,"importance":null,"rank":null}}`},
-		{"analysis/url?url=x", 200, `{"url":"x","normalizedUrl":null,"status":null,"fetchHistory":[],"robotsStatus":{"allowed":null,"rule":"","crawlDelay":null},"linkAnalysis":{"inboundLinks":null,"outboundLinks":null,"pageRank":null}}`},
+		{"urls?url=x", 200,
+			`"history":[],"next_visit_at":null,"change_interval_seconds":null,"referrer":null,"links":{"in":null,"out":null,"importance":null,"rank":null}}`},
+		{"analysis/url?url=x", 200,
+			`{"url":"x","normalizedUrl":null,"status":null,"fetchHistory":[],"robotsStatus":{"allowed":null,"rule":"","crawlDelay":null},"linkAnalysis":{"inboundLinks":null,"outboundLinks":null,"pageRank":null}}`},
 		{"analysis/url", 400, "ask with ?url=URL"},
-		{"analysis/host?host=a.test", 200, `"complete":true,"urlsDiscovered":2500,"urlsFetched":0,"urlsBlocked":0,"avgResponseTime":null,"errorRate":1,"robots":{"lastFetched":null,"crawlDelay":null,"blockedPaths":[]},"throughputHistory":[]}`},
+		{"analysis/host?host=a.test", 200,
+			`"complete":true,"urlsDiscovered":2500,"urlsFetched":0,"urlsBlocked":0,"avgResponseTime":null,"errorRate":1,"robots":{"lastFetched":null,"crawlDelay":null,"blockedPaths":[]},"throughputHistory":[]}`},
 		{"analysis/host", 400, "ask with ?host=HOST"},
 		{"analysis/host?host=nobody.test", 404, "unknown host"},
 		{"hosts/a.test", 200, `"robots":[]`},
@@ -228,9 +231,11 @@ func TestReportFields(t *testing.T) {
 		doc  any
 		want string
 	}{
-		{crawl.URLReport{}, "holder host input owner partition record robots scope summary unanswered url history next_visit_at change_interval_seconds referrer links render"},
+		{crawl.URLReport{}, "holder host input owner partition record robots scope summary unanswered " +
+			"url history next_visit_at change_interval_seconds referrer links render"},
 		{crawl.RecordReport{}, "archive attempts band depth fetched_at hops not_before reason state status via"},
-		{crawl.HostReport{}, "by_band holder host next_allowed_at owner pages partition politeness queued requests robots state summary suspicious suspicious_budget"},
+		{crawl.HostReport{}, "by_band holder host next_allowed_at owner pages partition politeness " +
+			"queued requests robots state summary suspicious suspicious_budget"},
 	} {
 		b, err := json.Marshal(tc.doc)
 		if err != nil {

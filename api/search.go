@@ -19,7 +19,8 @@ func searchRoutes() []route {
 			summary: "Finds pages by their text, over all nodes.",
 			serve:   (*server).search,
 			params: []param{
-				{name: "query", in: "query", what: "words, \"phrases\", -not, title: host: site: lang: filetype: before: after:, prefix*; at most 2,048 bytes count", sample: "", required: true},
+				{name: "query", in: "query", what: "words, \"phrases\", -not, title: host: site: lang: " +
+					"filetype: before: after:, prefix*; at most 2,048 bytes count", sample: "", required: true},
 				{name: "page", in: "query", what: "from 1", sample: uint16(0)},
 				{name: "size", in: "query", what: "results of a page, 1 to 100; 10 when it is left out", sample: uint16(0)},
 				{name: "format", in: "query", what: "atom or jsonfeed: a feed", sample: "", words: []string{"json", "atom", "jsonfeed"}},

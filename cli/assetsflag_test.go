@@ -14,8 +14,11 @@ func TestAssetsFlag(t *testing.T) {
 		args []string
 		want crawl.AssetPolicy
 	}{
-		{nil, crawl.AssetsOff}, {[]string{"--assets"}, crawl.AssetsAny}, {[]string{"--assets", "same-host"}, crawl.AssetsSameHost}, {[]string{"--assets=same-host"}, crawl.AssetsSameHost},
-		{[]string{"--assets", "off"}, crawl.AssetsOff}, {[]string{"--assets=true"}, crawl.AssetsAny}, {[]string{"--assets", "--max-pages", "1"}, crawl.AssetsAny},
+		{nil, crawl.AssetsOff}, {[]string{"--assets"}, crawl.AssetsAny},
+		{[]string{"--assets", "same-host"}, crawl.AssetsSameHost},
+		{[]string{"--assets=same-host"}, crawl.AssetsSameHost},
+		{[]string{"--assets", "off"}, crawl.AssetsOff}, {[]string{"--assets=true"}, crawl.AssetsAny},
+		{[]string{"--assets", "--max-pages", "1"}, crawl.AssetsAny},
 		{[]string{"--assets", "b.example"}, crawl.AssetsAny},
 	} {
 		parsed, err := testParser(t).Parse(append(append([]string{"crawl"}, c.args...), "a.example"))

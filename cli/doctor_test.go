@@ -88,8 +88,10 @@ func TestDoctorBeforeTheFirstStart(t *testing.T) {
 		what, level, found string
 	}{
 		{append(healthy, "--fetchers", "0"), command.ExitError, "settings", doctor.LevelFail, "--fetchers"},
-		{replaced(healthy, "--http", taken.Addr().String()), command.ExitError, "port of --http", doctor.LevelFail, "process " + strconv.Itoa(os.Getpid())},
-		{append(replaced(healthy, "--http", "198.18.0.1:1"), "--insecure"), command.ExitError, "port of --http", doctor.LevelFail, "198.18.0.1:1"},
+		{replaced(healthy, "--http", taken.Addr().String()), command.ExitError, "port of --http",
+			doctor.LevelFail, "process " + strconv.Itoa(os.Getpid())},
+		{append(replaced(healthy, "--http", "198.18.0.1:1"), "--insecure"), command.ExitError,
+			"port of --http", doctor.LevelFail, "198.18.0.1:1"},
 		{replaced(healthy, "--data-dir", foreign), command.ExitError, "data directory", doctor.LevelFail, "thesis.txt"},
 		{replaced(healthy, "--dns", nobody), command.ExitError, "name server", doctor.LevelFail, "--dns"},
 		{append(healthy, "--dns", nobody), command.ExitOK, "name server " + nobody, doctor.LevelWarn, "--dns"},
@@ -97,7 +99,9 @@ func TestDoctorBeforeTheFirstStart(t *testing.T) {
 		{append(healthy, "--insecure"), command.ExitOK, "cluster key", doctor.LevelWarn, "keygen"},
 		{append(healthy, "--join", nobody), command.ExitCluster, "gossip to " + nobody + ", TCP", doctor.LevelFail, "start that node"},
 		{append(healthy, "--join", nobody, "--addr", nobody), command.ExitCluster, "node at --addr", doctor.LevelFail, "nobody answers"},
-		{[]string{"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0", "--data-dir", "/dev/null/x", "--dns", server.DNS.String()}, command.ExitError, "contact", doctor.LevelFail, "--contact"},
+		{[]string{"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0",
+			"--data-dir", "/dev/null/x", "--dns",
+			server.DNS.String()}, command.ExitError, "contact", doctor.LevelFail, "--contact"},
 	} {
 		d, code := diagnose(t, tc.args...)
 		if code != tc.code {

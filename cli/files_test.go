@@ -107,9 +107,12 @@ func TestPagesAsFiles(t *testing.T) {
 		{[]string{"export", "files", "--data-dir", data, "--output", filepath.Join(data, "out")}, "is inside the data directory"},
 		{[]string{"export", "files", "--data-dir", base, "--output", again}, "has no folder warc"},
 		{[]string{"export", "files", "--data-dir", data}, "missing flags: --output"},
-		{[]string{"crawl", web.URL, "--contact", "me@example.org", "--output", filepath.Join(data, "warc"), "--data-dir", data}, "is inside the data directory"},
-		{[]string{"crawl", web.URL, "--contact", "me@example.org", "--output", filepath.Join(data, ".."), "--data-dir", data}, "has the data directory"},
-		{[]string{"crawl", web.URL, "--contact", "me@example.org", "--output", out, "--store", "none", "--data-dir", data}, "needs what --store warc keeps"},
+		{[]string{"crawl", web.URL, "--contact", "me@example.org", "--output",
+			filepath.Join(data, "warc"), "--data-dir", data}, "is inside the data directory"},
+		{[]string{"crawl", web.URL, "--contact", "me@example.org", "--output", filepath.Join(data, ".."),
+			"--data-dir", data}, "has the data directory"},
+		{[]string{"crawl", web.URL, "--contact", "me@example.org", "--output", out, "--store", "none",
+			"--data-dir", data}, "needs what --store warc keeps"},
 	} {
 		run(t, "", c.args...).want(t, command.ExitUsage, "", c.says)
 	}

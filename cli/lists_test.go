@@ -57,7 +57,9 @@ func TestURLsList(t *testing.T) {
 			"done       200     0 2026-11-24T01:02:03Z -               http://a.test/?x&y\n" +
 				`skipped      -     3 2026-11-24T01:02:03Z robots          http://b.test/\x1b` + "\n", ""},
 		{"-o json --limit 1", command.ExitOK, `{"url":"http://a.test/?x&y","host":"a.test",`, ""},
-		{"-o csv", command.ExitOK, "url,host,state,status,depth,attempts,fetched_at,not_before,cause,reason,partition,changed_at,referrer,wall\nhttp://a.test/?x&y,a.test,done,200,0,0,2026-11-24T01:02:03Z,,,,0,,,\n", ""},
+		{"-o csv", command.ExitOK,
+			"url,host,state,status,depth,attempts,fetched_at,not_before,cause,reason,partition,changed_at,referrer,wall\nhttp://a.test/?x&y,a.test,done,200,0,0,2026-11-24T01:02:03Z,,,,0,,,\n",
+			""},
 		{"--match regex:(", command.ExitUsage, "", "missing )"},
 		{"--host down.test", command.ExitCluster, "", "still joining"},
 		{"--state open", command.ExitUsage, "", "must be one of"},

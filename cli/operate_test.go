@@ -147,7 +147,8 @@ func TestStop(t *testing.T) {
 		code        int
 		out, errout string
 	}{
-		{"--all", command.ExitCluster, "told to stop, and not to be seen from here: far\n", "n9 did not take the order, so it still runs unless it was dead before"},
+		{"--all", command.ExitCluster, "told to stop, and not to be seen from here: far\n",
+			"n9 did not take the order, so it still runs unless it was dead before"},
 		{"--timeout 0s", command.ExitUsage, "", "no time to wait"},
 		{"--data-dir " + dir, command.ExitUsage, "", "this is not the data directory of a node"},
 	} {

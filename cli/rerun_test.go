@@ -72,14 +72,44 @@ func TestRerunOfCrawl(t *testing.T) {
 		twice int // pages that were fetched twice so far
 	}{
 		{name: "the first run", more: []string{seeds[0], "--max-pages", "3"}, ended: "ended: max_pages"},
-		{name: "the same command", more: []string{seeds[0], "--max-pages", "3"}, says: "after 3 pages, by --max-pages: it goes on with a higher limit", ended: "ended: max_pages"},
+		{
+			name:  "the same command",
+			more:  []string{seeds[0], "--max-pages", "3"},
+			says:  "after 3 pages, by --max-pages: it goes on with a higher limit",
+			ended: "ended: max_pages",
+		},
 		{name: "a higher limit and another scope", more: []string{seeds[0], "--max-pages", "5", "--exclude", "*.zip"},
 			says: changed + "--exclude *.zip (was: not set), --max-pages 5 (was: 3)", ended: "pages: 5 in"},
-		{name: "another politeness", more: []string{seeds[0], "--max-pages", "7", "--delay", "7ms"}, says: changed + "--delay 7ms (was: 5ms), --max-pages 7 (was: 5)", ended: "pages: 7 in"},
-		{name: "a contact", more: []string{seeds[0], "--max-pages", "8", "--contact", "me@example.org"}, says: "--contact me@example.org (was: not set)", ended: "pages: 8 in"},
-		{name: "what cannot change", more: []string{seeds[0], "--store", "none"}, code: command.ExitUsage, says: "--store none (the crawl has: warc): it cannot change for a crawl that has begun"},
-		{name: "no limit", more: []string{seeds[0], "--max-pages", "0"}, says: changed + "--max-pages 0 (was: 8)", ended: "ended: frontier_exhausted"},
-		{name: "over", more: []string{seeds[0], "--max-pages", "0"}, says: "everything that it found was fetched, 12 pages; --again fetches the seeds once more", ended: "ended: frontier_exhausted"},
+		{
+			name:  "another politeness",
+			more:  []string{seeds[0], "--max-pages", "7", "--delay", "7ms"},
+			says:  changed + "--delay 7ms (was: 5ms), --max-pages 7 (was: 5)",
+			ended: "pages: 7 in",
+		},
+		{
+			name:  "a contact",
+			more:  []string{seeds[0], "--max-pages", "8", "--contact", "me@example.org"},
+			says:  "--contact me@example.org (was: not set)",
+			ended: "pages: 8 in",
+		},
+		{
+			name: "what cannot change",
+			more: []string{seeds[0], "--store", "none"},
+			code: command.ExitUsage,
+			says: "--store none (the crawl has: warc): it cannot change for a crawl that has begun",
+		},
+		{
+			name:  "no limit",
+			more:  []string{seeds[0], "--max-pages", "0"},
+			says:  changed + "--max-pages 0 (was: 8)",
+			ended: "ended: frontier_exhausted",
+		},
+		{
+			name:  "over",
+			more:  []string{seeds[0], "--max-pages", "0"},
+			says:  "everything that it found was fetched, 12 pages; --again fetches the seeds once more",
+			ended: "ended: frontier_exhausted",
+		},
 		{name: "one more seed", more: seeds, ended: "ended: frontier_exhausted"},
 		{name: "again", more: append([]string{"--again"}, seeds...), ended: "ended: frontier_exhausted", twice: 2},
 	} {

@@ -132,14 +132,18 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 		code  int
 		says  string // beside until
 	}{
-		{"a crawl that looks a name up", "no page yet: ", replaced(flags("crawl", "http://nosuch.invalid/"), "--dns", names.LocalAddr().String()), command.ExitInterrupted, ""},
+		{"a crawl that looks a name up", "no page yet: ",
+			replaced(flags("crawl", "http://nosuch.invalid/"), "--dns", names.LocalAddr().String()),
+			command.ExitInterrupted, ""},
 		{"a crawl that waits for a server", "asking 127.0.0.1 for robots.txt", flags("crawl", silent.URL+"/"), command.ExitInterrupted, ""},
 		{"a crawl that fetches", "", fetching, command.ExitInterrupted, ""},
 		{"a crawl that is over", "this crawl ended", append([]string{"crawl", web.Seeds()[0]}, over...), command.ExitOK, ""},
 		{"a node that has just started", "stop ", flags("start"), command.ExitOK, ""},
 		{"a node that nobody lets join", "stop ", flags("start", "--join", nobody), command.ExitOK, ""},
-		{"a node that joins where nobody answers", "an address of --join is of no use", flags("start", "--join", nobody), command.ExitOK, "nothing listens there: start that node"},
-		{"a node that joins an unknown name", "an address of --join is of no use", flags("start", "--join", "nosuch.invalid:27296"), command.ExitOK, "its name has no address now"},
+		{"a node that joins where nobody answers", "an address of --join is of no use",
+			flags("start", "--join", nobody), command.ExitOK, "nothing listens there: start that node"},
+		{"a node that joins an unknown name", "an address of --join is of no use",
+			flags("start", "--join", "nosuch.invalid:27296"), command.ExitOK, "its name has no address now"},
 	} {
 		t.Run(strings.ReplaceAll(tc.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()

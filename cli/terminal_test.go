@@ -170,14 +170,23 @@ func TestProgressText(t *testing.T) {
 		want  string
 	}{
 		{"before the first page", func() {}, "looking up a.test", "no page yet: looking up a.test (3s)"},
-		{"no limit", func() { st.Throughput.PagesTotal = 40; st.Throughput.PagesPerSecond = crawl.Rate{Now: 3, Avg1m: 2} }, "", "40 pages, 3.0/s, 1,234 queued, 0 in flight, 3s"},
+		{"no limit", func() {
+			st.Throughput.PagesTotal = 40
+			st.Throughput.PagesPerSecond = crawl.Rate{
+				Now:   3,
+				Avg1m: 2,
+			}
+		}, "", "40 pages, 3.0/s, 1,234 queued, 0 in flight, 3s"},
 		{"pages", func() { st.Crawl.Limits.MaxPages = &pages }, "", "0 in flight, 3s, about 30s to the limit"},
 		{"a rerun", func() {}, "looking up a.test", "40 pages of earlier runs, no new one yet: looking up a.test (3s)"},
-		{"less time than pages", func() { st.Crawl.Limits.MaxDurationSeconds, st.Crawl.RunningSeconds = &seconds, 80 }, "", ", about 10s to the limit"},
+		{"less time than pages",
+			func() { st.Crawl.Limits.MaxDurationSeconds, st.Crawl.RunningSeconds = &seconds, 80 }, "",
+			", about 10s to the limit"},
 		{"hardly any speed", func() {
 			st.Crawl.Limits.MaxDurationSeconds, st.Throughput.PagesPerSecond.Avg1m = nil, 1e-300
 		}, "", "0 in flight, 3s"},
-		{"hosts that want a pause", func() { st.Frontier.Hosts.Backoff, st.Frontier.Hosts.Frozen = 2, 1 }, "", ", waits for hosts that are held back: 3; crawlnode hosts show HOST says why"},
+		{"hosts that want a pause", func() { st.Frontier.Hosts.Backoff, st.Frontier.Hosts.Frozen = 2, 1 },
+			"", ", waits for hosts that are held back: 3; crawlnode hosts show HOST says why"},
 		{"a trap", func() {
 			st.Frontier.Hosts = crawl.HostCounts{}
 			st.Fetch.Traps = []crawl.TrapStatus{{Pages: 1, Exclude: "http://a.test/day?d=*"}}

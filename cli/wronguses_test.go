@@ -273,7 +273,13 @@ func flagUses(w *wrongWorld) []wrongUse {
 			says: []string{"the environment variable CRAWLNODE_MAXPAGES counts for nothing; " +
 				"did you mean CRAWLNODE_MAX_PAGES?"},
 		},
-		{name: "a variable with a wrong value", args: w.start(), env: map[string]string{"CRAWLNODE_DELAY": "soon"}, code: command.ExitUsage, says: []string{`CRAWLNODE_DELAY (for --delay): "soon" is not a duration`}},
+		{
+			name: "a variable with a wrong value",
+			args: w.start(),
+			env:  map[string]string{"CRAWLNODE_DELAY": "soon"},
+			code: command.ExitUsage,
+			says: []string{`CRAWLNODE_DELAY (for --delay): "soon" is not a duration`},
+		},
 	}
 }
 

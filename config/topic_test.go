@@ -119,7 +119,9 @@ func TestFocusChanges(t *testing.T) {
 		{"another's report", two.String(), nil, "names a file on one machine"},
 		{"a path", "sql.focus", nil, "crawl-config set focus=FILE sends the model itself"},
 		{"no model", crawl.TopicPrefix + "x:AAAA", nil, "is not a model"},
-		{"a name that could be another setting", crawl.TopicPrefix + "a\nb:" + strings.TrimPrefix(one.Text(), crawl.TopicPrefix+"one:"), nil, "is not a name"},
+		{"a name that could be another setting",
+			crawl.TopicPrefix + "a\nb:" + strings.TrimPrefix(one.Text(), crawl.TopicPrefix+"one:"), nil,
+			"is not a name"},
 	} {
 		raw, err := json.Marshal(tt.value)
 		if err != nil {

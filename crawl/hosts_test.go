@@ -11,7 +11,9 @@ func TestSortHosts(t *testing.T) {
 	t.Parallel()
 	lines := func() []HostLine {
 		return []HostLine{
-			{Host: "b", Queued: 5, Pages: 1, Requests: 1, Errors: 2}, {Host: "a", Queued: 5, Pages: 7, LatencySeconds: 2}, {Host: "b", Queued: 4, Pages: 3, Requests: 9},
+			{Host: "b", Queued: 5, Pages: 1, Requests: 1, Errors: 2},
+			{Host: "a", Queued: 5, Pages: 7, LatencySeconds: 2},
+			{Host: "b", Queued: 4, Pages: 3, Requests: 9},
 			{Host: "c", Queued: 9, BackoffSeconds: 3, Errors: 1},
 		}
 	}

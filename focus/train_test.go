@@ -151,7 +151,8 @@ func TestTrainerTakes(t *testing.T) {
 		text string
 		want Taken
 	}{
-		{true, "one two three", Used}, {true, "", Empty}, {false, "12 34 --", Empty}, {true, "ONE, two: three", Repeat}, {false, "one two three", Repeat},
+		{true, "one two three", Used}, {true, "", Empty}, {false, "12 34 --", Empty},
+		{true, "ONE, two: three", Repeat}, {false, "one two three", Repeat},
 		{false, "four five", Used}, {true, "four five", Used}, {true, "four five", Repeat}, {false, "six", Used},
 	} {
 		if got := tr.Add(c.like, Page{Text: []byte(c.text)}); got != c.want {

@@ -60,10 +60,25 @@ func TestApplyCopies(t *testing.T) {
 			{"a gap in one, another goes on", []CopyMutation{a[1], b[0], a[2]}, []error{ErrGap, nil, ErrGap}},
 			{"no copy, another epoch", []CopyMutation{stranger, later}, []error{ErrNotCopy, ErrNotCopy}},
 			{"in order, with a repeat", []CopyMutation{a[0], a[0], a[1]}, []error{nil, nil, nil}},
-			{"a false number, and one behind it", []CopyMutation{lie, {Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 4, Entries: nil}}}, []error{layout.ErrCorrupt, ErrGap}},
-			{"without its books", []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 3, Entries: []storage.Entry{{Key: []byte("u"), Value: []byte{1}}}}}}, []error{layout.ErrCorrupt}},
-			{"a bad key", []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 3, Entries: append([]storage.Entry{{Key: nil, Value: []byte{1}}}, a[2].Entries...)}}}, []error{layout.ErrCorrupt}},
-			{"too large", []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 3, Entries: append([]storage.Entry{{Key: []byte("u"), Value: make([]byte, 8<<20)}}, a[2].Entries...)}}}, []error{storage.ErrTooBig}},
+			{"a false number, and one behind it",
+				[]CopyMutation{lie, {Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 4, Entries: nil}}},
+				[]error{layout.ErrCorrupt, ErrGap}},
+			{"without its books", []CopyMutation{{Partition: 0, Mutation: Mutation{
+				Epoch:   1,
+				Seq:     3,
+				Entries: []storage.Entry{{Key: []byte("u"), Value: []byte{1}}},
+			}}}, []error{layout.ErrCorrupt}},
+			{"a bad key", []CopyMutation{{Partition: 0, Mutation: Mutation{
+				Epoch:   1,
+				Seq:     3,
+				Entries: append([]storage.Entry{{Key: nil, Value: []byte{1}}}, a[2].Entries...),
+			}}}, []error{layout.ErrCorrupt}},
+			{"too large", []CopyMutation{{Partition: 0, Mutation: Mutation{
+				Epoch: 1,
+				Seq:   3,
+				Entries: append([]storage.Entry{{Key: []byte("u"), Value: make([]byte, 8<<20)}},
+					a[2].Entries...),
+			}}}, []error{storage.ErrTooBig}},
 			{"the rest", []CopyMutation{b[1], a[2], b[2]}, []error{nil, nil, nil}},
 		}
 		for _, test := range tests {
@@ -270,7 +285,11 @@ func TestSets(t *testing.T) {
 		r := start(t, kv, commit.Options{})
 		ids := func(s ...crawl.NodeID) []crawl.NodeID { return s }
 		r.must(r.PutSets(t.Context(), []layout.SetRecord{
-			{Partition: 3, Epoch: 2, Version: 5, Members: ids("a", "b")}, {Partition: 3, Epoch: 2, Version: 4, Members: ids("x")}, {Partition: 3, Epoch: 2, Version: 6, Members: ids("a")}, {Partition: 4, Epoch: 9, Version: 0, Members: nil}, {Partition: 3, Epoch: 1, Version: 9, Members: ids("y")},
+			{Partition: 3, Epoch: 2, Version: 5, Members: ids("a", "b")},
+			{Partition: 3, Epoch: 2, Version: 4, Members: ids("x")},
+			{Partition: 3, Epoch: 2, Version: 6, Members: ids("a")},
+			{Partition: 4, Epoch: 9, Version: 0, Members: nil},
+			{Partition: 3, Epoch: 1, Version: 9, Members: ids("y")},
 		}))
 		r.must(r.PutSets(t.Context(), []layout.SetRecord{
 			{Partition: 3, Epoch: 2, Version: 6, Members: ids("z")},

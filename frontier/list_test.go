@@ -101,7 +101,8 @@ func TestList(t *testing.T) {
 			q    crawl.URLQuery
 			want []string
 		}{
-			{crawl.URLQuery{State: crawl.ListQueued}, []string{"https://h1.p0.test:8443/Late?x=1", "http://h2.p0.test/inline", "http://h4.p0.test/retried"}},
+			{crawl.URLQuery{State: crawl.ListQueued}, []string{"https://h1.p0.test:8443/Late?x=1",
+				"http://h2.p0.test/inline", "http://h4.p0.test/retried"}},
 			{crawl.URLQuery{State: crawl.ListSkipped}, []string{"http://h3.p0.test/skipped"}},
 			{crawl.URLQuery{Host: "H3.p0.test"}, []string{"http://h3.p0.test/skipped"}},
 			{crawl.URLQuery{Host: "h2.p0.test"}, []string{"http://h2.p0.test/inline"}},

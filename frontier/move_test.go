@@ -206,7 +206,9 @@ func TestImportRefuses(t *testing.T) {
 		t.Fatalf("mutation before the snapshot: %v", err)
 	}
 	for _, bad := range [][]storage.Entry{
-		{{Key: nil, Value: []byte{1}}}, {{Key: make([]byte, commit.MaxKeyBytes+1), Value: []byte{1}}}, {{Key: []byte("u"), Value: make([]byte, 3<<20)}}, {{Key: []byte(layout.MetaKey), Value: []byte{9, 9}}},
+		{{Key: nil, Value: []byte{1}}}, {{Key: make([]byte, commit.MaxKeyBytes+1), Value: []byte{1}}},
+		{{Key: []byte("u"), Value: make([]byte, 3<<20)}},
+		{{Key: []byte(layout.MetaKey), Value: []byte{9, 9}}},
 	} {
 		if err := i.Put(t.Context(), bad); !errors.Is(err, layout.ErrCorrupt) {
 			t.Errorf("Put of a bad entry: %v", err)

@@ -26,7 +26,9 @@ func TestBottleneckIsNamed(t *testing.T) {
 		slowNames   time.Duration
 	}{
 		{"politeness", "--delay", simweb.Config{Hosts: 3, PagesPerHost: 300}, time.Second, nil, 0},
-		{"fetchers", "--fetchers", simweb.Config{Hosts: 40, PagesPerHost: 300, Slow: 1000, SlowBy: 300 * time.Millisecond}, 20 * time.Millisecond, []string{"--fetchers", "2"}, 0},
+		{"fetchers", "--fetchers",
+			simweb.Config{Hosts: 40, PagesPerHost: 300, Slow: 1000, SlowBy: 300 * time.Millisecond},
+			20 * time.Millisecond, []string{"--fetchers", "2"}, 0},
 		{"dns", "--dns", simweb.Config{Hosts: 1500, PagesPerHost: 1}, 20 * time.Millisecond, nil, 900 * time.Millisecond},
 		{"cpu", "processors", simweb.Config{Hosts: 400, PagesPerHost: 200}, 0, nil, 0},
 	} {

@@ -26,7 +26,10 @@ var runUp = flag.Duration("runup", 0, "with -pictures: how long the crawl runs b
 
 // dashboardPages are the pages of the navigation with their headings.
 var dashboardPages = []struct{ path, name, heading string }{
-	{"/", "overview", ""}, {"/pages", "urls", "URLs"}, {"/nodes", "nodes", "Nodes"}, {"/ring", "ring", "Ring"}, {"/hosts", "hosts", "Hosts"}, {"/freshness", "freshness", "Freshness"}, {"/urls", "url", "Why is a URL"}, {"/events", "events", "Events"}, {"/settings", "settings", "Settings"}, {"/sites", "sites", "Rules for sites"},
+	{"/", "overview", ""}, {"/pages", "urls", "URLs"}, {"/nodes", "nodes", "Nodes"},
+	{"/ring", "ring", "Ring"}, {"/hosts", "hosts", "Hosts"}, {"/freshness", "freshness", "Freshness"},
+	{"/urls", "url", "Why is a URL"}, {"/events", "events", "Events"},
+	{"/settings", "settings", "Settings"}, {"/sites", "sites", "Rules for sites"},
 }
 
 // TestDashboard uses the dashboard of one node as a person does while three crawl: every page and

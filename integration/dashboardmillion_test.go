@@ -63,9 +63,14 @@ func TestDashboardOfAMillion(t *testing.T) {
 		return h
 	}
 	for _, p := range []struct{ title, path string }{
-		{"overview", "/"}, {"start", "/start"}, {"URLs", "/pages"}, {"URLs, fetched", "/pages?state=done"}, {"URLs, of the large host", "/pages?host=" + name(crowd)},
-		{"URLs, a part that one has", "/pages?contains=" + url.QueryEscape(small)}, {"URLs, a part that none has", "/pages?contains=nothing-has-this"}, {"URLs, none with 404", "/pages?status=404"},
-		{"nodes", "/nodes"}, {"ring", "/ring"}, {"hosts", "/hosts"}, {"a small host", "/hosts/" + name(small)}, {"the large host", "/hosts/" + name(crowd)},
+		{"overview", "/"}, {"start", "/start"}, {"URLs", "/pages"},
+		{"URLs, fetched", "/pages?state=done"},
+		{"URLs, of the large host", "/pages?host=" + name(crowd)},
+		{"URLs, a part that one has", "/pages?contains=" + url.QueryEscape(small)},
+		{"URLs, a part that none has", "/pages?contains=nothing-has-this"},
+		{"URLs, none with 404", "/pages?status=404"},
+		{"nodes", "/nodes"}, {"ring", "/ring"}, {"hosts", "/hosts"},
+		{"a small host", "/hosts/" + name(small)}, {"the large host", "/hosts/" + name(crowd)},
 		{"one URL", "/urls?url=" + url.QueryEscape(small)}, {"events", "/events"}, {"settings", "/settings"},
 	} {
 		var took []time.Duration

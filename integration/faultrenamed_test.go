@@ -11,7 +11,16 @@ import (
 // renamed are faults of addresses and names, between nodes that know each other by
 // names.
 var renamed = []scenario{
-	{name: "address-taken-over", instead: []string{"case address-taken", "case address-kept"}, lab: true, named: true, nodes: 3, duplicates: 0.02, shape: long, act: addressTakenOver},
+	{
+		name:       "address-taken-over",
+		instead:    []string{"case address-taken", "case address-kept"},
+		lab:        true,
+		named:      true,
+		nodes:      3,
+		duplicates: 0.02,
+		shape:      long,
+		act:        addressTakenOver,
+	},
 	{name: "moved-with-its-name", quick: true, lab: true, named: true, nodes: 3, duplicates: 0.02, shape: short, act: movedWithItsName},
 }
 

@@ -31,7 +31,8 @@ type firstTask struct {
 var firstTasks = []firstTask{
 	{"site-to-files.sh", "wget2", 1, `find "$1" -name '*.html' | wc -l`},
 	{"archive-to-warc.sh", "wget", 1, `cd "$1" && find . -name '*.warc.gz' | xargs zcat | grep -aEc '^WARC-Type: re(sponse|visit)'`},
-	{"text-corpus.sh", "Scrapy", 1, `cd "$1" && { find . -name '*.wet.gz' | xargs -r zcat | grep -a '^WARC-Type: conversion'; find . -name '*.jsonl' ! -path '*/derived/*' | xargs -r cat; } | wc -l`},
+	{"text-corpus.sh", "Scrapy", 1,
+		`cd "$1" && { find . -name '*.wet.gz' | xargs -r zcat | grep -a '^WARC-Type: conversion'; find . -name '*.jsonl' ! -path '*/derived/*' | xargs -r cat; } | wc -l`},
 	{"markdown-folder.sh", "", 1, `find "$1/markdown" -name '*.md' | wc -l`},
 	{"three-nodes.sh", "", 3, `cd "$1" && find . -name '*.warc.gz' | xargs zcat | grep -aEc '^WARC-Type: re(sponse|visit)'`},
 }

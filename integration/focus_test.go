@@ -224,7 +224,8 @@ func measureFocus(t *testing.T, model string) {
 		model string
 		least string
 	}{
-		{"breadth-first", 1, "", ""}, {"focus, no minimum", 1, model, "0"}, {"focus, minimum 0.1", 1, model, "0.1"}, {"focus, minimum 0.3", 1, model, "0.3"},
+		{"breadth-first", 1, "", ""}, {"focus, no minimum", 1, model, "0"},
+		{"focus, minimum 0.1", 1, model, "0.1"}, {"focus, minimum 0.3", 1, model, "0.3"},
 		{"focus, minimum 0.5", 1, model, "0.5"}, {"breadth-first", 3, "", ""}, {"focus, minimum 0.3", 3, model, "0.3"},
 	} {
 		var rates, curve []string

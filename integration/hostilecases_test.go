@@ -147,10 +147,25 @@ func (w *hostileWeb) redirectCases() []hostileCase {
 func (w *hostileWeb) payloadCases() []hostileCase {
 	cases := []hostileCase{
 		{row: "S5", name: "endless", talk: endless(okHead+"\r\n", strings.Repeat("x", 64<<10), 0), want: "200 cut"},
-		{row: "S5", name: "endlesschunks", talk: endless(okHead+"Transfer-Encoding: chunked\r\n\r\n", chunk(strings.Repeat("<a href=/>", 6000)), 0), want: "200 cut"},
-		{row: "S5", name: "codings", talk: says("200 OK", "Content-Encoding: gzip, gzip, gzip, gzip, gzip, gzip, gzip", "x"), want: "200", says: "content codings"},
-		{row: "S5", name: "twice", talk: says("200 OK", "Content-Type: text/html\r\nContent-Encoding: gzip, gzip", squeezed(w.t, squeezed(w.t, strings.Repeat("x", 40<<20)))), want: "200 cut"},
-		{row: "S5", name: "badgzip", talk: says("200 OK", "Content-Type: text/html\r\nContent-Encoding: gzip", "\x1f\x8b\x08garbage"), want: "200", says: "could not be decoded"},
+		{row: "S5", name: "endlesschunks", talk: endless(okHead+"Transfer-Encoding: chunked\r\n\r\n",
+			chunk(strings.Repeat("<a href=/>", 6000)), 0), want: "200 cut"},
+		{
+			row:  "S5",
+			name: "codings",
+			talk: says("200 OK", "Content-Encoding: gzip, gzip, gzip, gzip, gzip, gzip, gzip", "x"),
+			want: "200",
+			says: "content codings",
+		},
+		{row: "S5", name: "twice", talk: says("200 OK",
+			"Content-Type: text/html\r\nContent-Encoding: gzip, gzip",
+			squeezed(w.t, squeezed(w.t, strings.Repeat("x", 40<<20)))), want: "200 cut"},
+		{
+			row:  "S5",
+			name: "badgzip",
+			talk: says("200 OK", "Content-Type: text/html\r\nContent-Encoding: gzip", "\x1f\x8b\x08garbage"),
+			want: "200",
+			says: "could not be decoded",
+		},
 	}
 	for _, coding := range []string{"br", "deflate", "gzip", "zstd"} {
 		body := bomb(w.t, coding)
@@ -198,7 +213,13 @@ func slowCases() []hostileCase {
 		{row: "S6", name: "hang", talk: silent(okHead + "Content-Length: 10\r\n\r\n"), want: "timeout", says: "too slow"},
 		{row: "S6", name: "mute", talk: silent(""), want: "timeout", says: "no answer in time"},
 		{row: "S6", name: "slowhead", talk: endless("HTTP/1.1 200 OK\r\n", "A: b\r\n", time.Second), want: "timeout", says: "no answer in time"},
-		{row: "S6", name: "slowinterim", talk: endless("", "HTTP/1.1 103 Early Hints\r\n\r\n", time.Second), want: "timeout", says: "no answer in time"},
+		{
+			row:  "S6",
+			name: "slowinterim",
+			talk: endless("", "HTTP/1.1 103 Early Hints\r\n\r\n", time.Second),
+			want: "timeout",
+			says: "no answer in time",
+		},
 	}
 }
 
@@ -206,19 +227,44 @@ func slowCases() []hostileCase {
 func headCases() []hostileCase {
 	const second = "\r\n\r\nWARC/1.1\r\nWARC-Type: response\r\n\r\n"
 	return []hostileCase{
-		{row: "S8", name: "hugeline", talk: raw("HTTP/1.1 200 OK\r\nA: ", strings.Repeat("x", 10<<20), "\r\n\r\n"), want: "protocol", says: "larger than the limit"},
-		{row: "S8", name: "manylines", talk: raw("HTTP/1.1 200 OK\r\n", strings.Repeat("A: b\r\n", 100_000), "\r\n"), want: "protocol", says: "larger than the limit"},
+		{
+			row:  "S8",
+			name: "hugeline",
+			talk: raw("HTTP/1.1 200 OK\r\nA: ", strings.Repeat("x", 10<<20), "\r\n\r\n"),
+			want: "protocol",
+			says: "larger than the limit",
+		},
+		{
+			row:  "S8",
+			name: "manylines",
+			talk: raw("HTTP/1.1 200 OK\r\n", strings.Repeat("A: b\r\n", 100_000), "\r\n"),
+			want: "protocol",
+			says: "larger than the limit",
+		},
 		{row: "S8", name: "interimflood", talk: endless("", "HTTP/1.1 100 Continue\r\n\r\n", 0), want: "protocol", says: "larger than the limit"},
 		{row: "S8", name: "barecr", talk: raw(okHead + "A: b\rEvil: 1\r\n\r\nx"), want: "200"},
 		{row: "S8", name: "nul", talk: raw(okHead + "A: b\x00c\r\n\r\nx"), want: "200"},
 		{row: "S8", name: "barelf", talk: raw("HTTP/1.1 200 OK\nContent-Type: text/html\n\nx"), want: "200"},
 		{row: "S8", name: "twolengths", talk: raw(okHead + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nxy"), want: "protocol"},
 		{row: "S8", name: "samelengths", talk: raw(okHead + "Content-Length: 1\r\nContent-Length: 1\r\n\r\nx"), want: "200"},
-		{row: "S8", name: "lengthandchunks", talk: raw(okHead + "Content-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\nsmuggled"), want: "200"},
+		{
+			row:  "S8",
+			name: "lengthandchunks",
+			talk: raw(okHead + "Content-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n" +
+				"\r\nHTTP/1.1 200 OK\r\n\r\nsmuggled"),
+			want: "200",
+		},
 		{row: "S8", name: "badchunks", talk: raw(okHead + "Transfer-Encoding: chunked\r\n\r\nzz\r\nx\r\n0\r\n\r\n"), want: "protocol"},
 		{row: "S8", name: "hugechunk", talk: raw(okHead + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff1\r\nx"), want: "protocol"},
-		{row: "S8", name: "endlesschunksize", talk: endless(okHead+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("0", 4096), 0), want: "protocol"},
-		{row: "S8", name: "endlesstrailer", talk: endless(okHead+"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n", strings.Repeat("A: b\r\n", 100), 0), want: "200"},
+		{
+			row:  "S8",
+			name: "endlesschunksize",
+			talk: endless(okHead+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("0", 4096), 0),
+			want: "protocol",
+		},
+		{row: "S8", name: "endlesstrailer", talk: endless(
+			okHead+"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n", strings.Repeat("A: b\r\n", 100),
+			0), want: "200"},
 		{row: "S8", name: "folded", talk: raw(okHead + "A: b\r\n c\r\n\td\r\nContent-Length: 1\r\n\r\nx"), want: "200"},
 		{row: "S8", name: "nostatus", talk: raw("Content-Type: text/html\r\n\r\nx"), want: "protocol"},
 		{row: "S8", name: "http09", talk: raw("<html>no head at all</html>"), want: "protocol"},
@@ -227,7 +273,13 @@ func headCases() []hostileCase {
 		{row: "S8", name: "switching", talk: raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"), want: "protocol"},
 		{row: "S8", name: "short", talk: raw(okHead + "Content-Length: 1000\r\n\r\nx"), want: "200 cut"},
 		{row: "S8", name: "status999", talk: raw("HTTP/1.1 999 Denied\r\nContent-Length: 0\r\n\r\n"), want: "999"},
-		{row: "S15", name: "forgedtype", talk: raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\x0bWARC-Type: evil\r\nContent-Length: 1\r\n\r\nx"), want: "200"},
+		{
+			row:  "S15",
+			name: "forgedtype",
+			talk: raw(
+				"HTTP/1.1 200 OK\r\nContent-Type: text/html\x0bWARC-Type: evil\r\nContent-Length: 1\r\n\r\nx"),
+			want: "200",
+		},
 		{row: "S15", name: "forgedbody", talk: raw("HTTP/1.1 200 OK\r\nContent-Type: ../../../etc/passwd\r\n\r\n" + second), want: "200"},
 	}
 }

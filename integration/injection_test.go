@@ -119,7 +119,8 @@ func TestPoisonReachesNoTerminal(t *testing.T) {
 		return ""
 	})
 	asked := [][]string{{"status"}, {"urls", "why", "http://" + addr + "/"},
-		{"urls", "why", "http://" + addr + "/" + poison}, {"urls", "why", poison}, {"hosts", "show", "127.0.0.1"}, {"hosts", "show", poison}, {"nodes", "list"},
+		{"urls", "why", "http://" + addr + "/" + poison}, {"urls", "why", poison},
+		{"hosts", "show", "127.0.0.1"}, {"hosts", "show", poison}, {"nodes", "list"},
 		{"nodes", "drain", poison}, {"scope", "test", poison}}
 	for _, path := range poisonedPaths {
 		asked = append(asked, []string{"urls", "why", "http://" + addr + path})

@@ -13,9 +13,30 @@ import (
 // cuts are what happens to the network between five nodes that each have one of
 // their own.
 var cuts = []scenario{
-	{name: "cut-20s", quick: true, lab: true, duplicates: cutRepeats, shape: long, act: func(f *trial) { f.cutFor(20*time.Second, f.draw(2)) }},
-	{name: "cut-90s", instead: []string{"TestNetns/cut-20s"}, lab: true, duplicates: cutRepeats, shape: longer, act: func(f *trial) { f.cutFor(90*time.Second, f.draw(2)) }},
-	{name: "isolated-30s", instead: []string{"TestNetns/cut-20s", "TestOneOfTwoStopped"}, lab: true, duplicates: cutRepeats, shape: long, act: func(f *trial) { f.cutFor(30*time.Second, f.draw(1)) }},
+	{
+		name:       "cut-20s",
+		quick:      true,
+		lab:        true,
+		duplicates: cutRepeats,
+		shape:      long,
+		act:        func(f *trial) { f.cutFor(20*time.Second, f.draw(2)) },
+	},
+	{
+		name:       "cut-90s",
+		instead:    []string{"TestNetns/cut-20s"},
+		lab:        true,
+		duplicates: cutRepeats,
+		shape:      longer,
+		act:        func(f *trial) { f.cutFor(90*time.Second, f.draw(2)) },
+	},
+	{
+		name:       "isolated-30s",
+		instead:    []string{"TestNetns/cut-20s", "TestOneOfTwoStopped"},
+		lab:        true,
+		duplicates: cutRepeats,
+		shape:      long,
+		act:        func(f *trial) { f.cutFor(30*time.Second, f.draw(1)) },
+	},
 	{name: "one-way-30s", instead: []string{"fault cut"}, lab: true, duplicates: cutRepeats, shape: long, act: oneWay},
 	{name: "loss-20-percent", instead: []string{"fault links"}, lab: true, shape: steady, act: loseaFifth},
 }

@@ -66,7 +66,8 @@ func politeTempers() []temper {
 		{name: "plain", pages: 5},
 		{name: "Crawl-delay", pages: 3, crawlDelay: 1500 * time.Millisecond},
 		{name: "429, Retry-After seconds", pages: 4, moody: nth(2, 3, func(a *politeAnswer) { a.refuse(http.StatusTooManyRequests, 2) })},
-		{name: "503, Retry-After date", pages: 4, moody: nth(2, 3, func(a *politeAnswer) { a.refuseUntil(http.StatusServiceUnavailable, 3*time.Second) })},
+		{name: "503, Retry-After date", pages: 4, moody: nth(2, 3,
+			func(a *politeAnswer) { a.refuseUntil(http.StatusServiceUnavailable, 3*time.Second) })},
 		{name: "503 twice", pages: 4, moody: nth(2, 4, func(a *politeAnswer) { a.refuse(http.StatusServiceUnavailable, 0) })},
 		{name: "slowed", pages: 5, moody: nth(3, 99, func(a *politeAnswer) { a.wait = slowBy })},
 		{
@@ -88,8 +89,14 @@ func politeTempers() []temper {
 				}
 			},
 		},
-		{name: "Crawl-delay, 429", pages: 3, crawlDelay: 1200 * time.Millisecond, moody: nth(3, 4, func(a *politeAnswer) { a.refuse(http.StatusTooManyRequests, 0) })},
-		{name: "200, Retry-After", pages: 4, moody: nth(2, 3, func(a *politeAnswer) { body := a.body; a.refuse(http.StatusOK, 2); a.body = body })},
+		{
+			name:       "Crawl-delay, 429",
+			pages:      3,
+			crawlDelay: 1200 * time.Millisecond,
+			moody:      nth(3, 4, func(a *politeAnswer) { a.refuse(http.StatusTooManyRequests, 0) }),
+		},
+		{name: "200, Retry-After", pages: 4, moody: nth(2, 3,
+			func(a *politeAnswer) { body := a.body; a.refuse(http.StatusOK, 2); a.body = body })},
 	}
 }
 

@@ -78,13 +78,15 @@ var frontierCalls = []frontierCall{
 		{codes.Unimplemented, "with `local`", "without local", refusedDelay(&wire.QueueDelayParams{Local: true})},
 	}},
 	{"SetCrawlLimit", "admin", (*frontierTrip).setCrawlLimit, []frontierRefusal{
-		{codes.NotFound, "a queue that another crawl does not have", "no such queue", refusedLimit(&wire.CrawlLimitParams{Key: "127.0.0.1", CrawlID: "other"})},
+		{codes.NotFound, "a queue that another crawl does not have", "no such queue",
+			refusedLimit(&wire.CrawlLimitParams{Key: "127.0.0.1", CrawlID: "other"})},
 		{codes.Unimplemented, "with a `key`", "the same for all hosts", refusedLimit(&wire.CrawlLimitParams{Key: "127.0.0.1"})},
 		{codes.Unimplemented, "with `local`", "without local", refusedLimit(&wire.CrawlLimitParams{Local: true})},
 	}},
 	{"SetLogLevel", "admin", (*frontierTrip).setLogLevel, []frontierRefusal{
 		{codes.InvalidArgument, "a level that is none", "no level 99", refusedLevel(&wire.LogLevelParams{Level: 99, Local: true})},
-		{codes.Unimplemented, "with a `package`", "leave the package empty", refusedLevel(&wire.LogLevelParams{Package: "frontier", Local: true})},
+		{codes.Unimplemented, "with a `package`", "leave the package empty",
+			refusedLevel(&wire.LogLevelParams{Package: "frontier", Local: true})},
 		{codes.Unimplemented, "without `local`", "with local", refusedLevel(&wire.LogLevelParams{})},
 	}},
 	{"DeleteCrawl", "admin", (*frontierTrip).deleteCrawl, nil},

@@ -24,8 +24,10 @@ func TestRetryStatuses(t *testing.T) {
 		{408, "", 0, 3, crawl.URLFailed}, {425, "", 0, 3, crawl.URLFailed}, {500, "", 0, 3, crawl.URLFailed}, {502, "", 0, 3, crawl.URLFailed},
 		{504, "", 2, 3, crawl.URLFailed}, {520, "", 0, 3, crawl.URLFailed}, {526, "", 0, 3, crawl.URLFailed},
 		{502, "", 3, 3, crawl.Fetched}, {502, "", 0, 0, crawl.Fetched}, {502, "", 4, 5, crawl.URLFailed}, {502, "none", 0, 3, crawl.Fetched},
-		{501, "", 0, 3, crawl.Fetched}, {505, "", 0, 3, crawl.Fetched}, {527, "", 0, 3, crawl.Fetched}, {404, "", 0, 3, crawl.Fetched}, {410, "", 0, 3, crawl.Fetched},
-		{404, "404-410", 0, 3, crawl.URLFailed}, {502, "404-410", 0, 3, crawl.Fetched}, {200, "", 0, 3, crawl.Fetched}, {302, "", 0, 3, crawl.Fetched},
+		{501, "", 0, 3, crawl.Fetched}, {505, "", 0, 3, crawl.Fetched}, {527, "", 0, 3, crawl.Fetched},
+		{404, "", 0, 3, crawl.Fetched}, {410, "", 0, 3, crawl.Fetched},
+		{404, "404-410", 0, 3, crawl.URLFailed}, {502, "404-410", 0, 3, crawl.Fetched},
+		{200, "", 0, 3, crawl.Fetched}, {302, "", 0, 3, crawl.Fetched},
 		{429, "429,503", 0, 3, crawl.RateLimited}, {503, "500-599", 3, 3, crawl.RateLimited}, {503, "none", 0, 0, crawl.RateLimited},
 	} {
 		b := newBench(t, scope.Options{})

@@ -112,7 +112,8 @@ func TestSitemapPriority(t *testing.T) {
 	}{
 		{"http://a.test/", 0.5, 0, 4}, {"http://a.test/", 1, 0, 1}, {"http://a.test/", 0, 0, 6},
 		{"http://a.test/", 0.5, time.Hour, 3}, {"http://a.test/", 0.5, fresh, 3}, {"http://a.test/", 0.5, fresh + 1, 4},
-		{"http://a.test/", 0.5, stale, 4}, {"http://a.test/", 0.5, stale + 1, 5}, {"http://a.test/", 1, time.Hour, 1}, {"http://a.test/", 0, 2 * stale, 6},
+		{"http://a.test/", 0.5, stale, 4}, {"http://a.test/", 0.5, stale + 1, 5},
+		{"http://a.test/", 1, time.Hour, 1}, {"http://a.test/", 0, 2 * stale, 6},
 		{"http://a.test/", 0.5, -time.Hour, 3}, {"http://a.test/", 0.5, -48 * time.Hour, 4},
 		{"https://a.test:8443/", 1, 0, 1}, {"http://b.test/", 1, time.Hour, 6},
 	} {

@@ -79,7 +79,10 @@ func TestKinds(t *testing.T) {
 		{name: "connect", err: failed(fetcher.Connect), kind: crawl.HostFailed, category: crawl.ErrConnect},
 		{name: "tls", err: failed(fetcher.TLS), kind: crawl.HostFailed, category: crawl.ErrTLS},
 		{name: "blocked", err: failed(fetcher.BlockedAddress), kind: crawl.HostFailed, category: crawl.ErrBlockedAddress, idle: true},
-		{name: "blocked port", err: &fetcher.Error{Category: fetcher.BlockedAddress, Err: fmt.Errorf("%w: 22", fetcher.ErrPort)}, kind: crawl.Blocked, category: crawl.ErrBlockedAddress, idle: true},
+		{name: "blocked port", err: &fetcher.Error{
+			Category: fetcher.BlockedAddress,
+			Err:      fmt.Errorf("%w: 22", fetcher.ErrPort),
+		}, kind: crawl.Blocked, category: crawl.ErrBlockedAddress, idle: true},
 		{name: "timeout", err: failed(fetcher.Timeout), kind: crawl.URLFailed, category: crawl.ErrTimeout},
 		{name: "protocol", err: failed(fetcher.Protocol), kind: crawl.URLFailed, category: crawl.ErrProtocol},
 		{name: "truncated", err: failed(fetcher.Truncated), kind: crawl.URLFailed, category: crawl.ErrTruncated},
@@ -87,7 +90,11 @@ func TestKinds(t *testing.T) {
 		{name: "proxy", err: &fetcher.Error{Category: fetcher.Proxy, RetryAfter: 10 * time.Second, Err: errors.New("it is down")},
 			kind: crawl.Aborted, category: crawl.ErrProxy, wait: 10 * time.Second, idle: true},
 		{name: "proxy, no wait", err: failed(fetcher.Proxy), kind: crawl.Aborted, category: crawl.ErrProxy, wait: time.Second},
-		{name: "taken back", err: &fetcher.Error{Category: fetcher.Other, Contacted: true, Err: fmt.Errorf("x: %w", context.Canceled)}, kind: crawl.Aborted, category: crawl.ErrOther},
+		{name: "taken back", err: &fetcher.Error{
+			Category:  fetcher.Other,
+			Contacted: true,
+			Err:       fmt.Errorf("x: %w", context.Canceled),
+		}, kind: crawl.Aborted, category: crawl.ErrOther},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -207,7 +214,8 @@ func TestNoAddress(t *testing.T) {
 	}{
 		{nil, crawl.ErrDNS, "the host has no address"},
 		{errors.New("no such name"), crawl.ErrDNS, "the host has no address: no such name"},
-		{fmt.Errorf("%w: no contact", crawl.ErrRefused), crawl.ErrBlockedAddress, "the host has no address that may be asked: refused: no contact"},
+		{fmt.Errorf("%w: no contact", crawl.ErrRefused), crawl.ErrBlockedAddress,
+			"the host has no address that may be asked: refused: no contact"},
 	} {
 		b := newBench(t, scope.Options{})
 		b.visit("http://a.test/", func(v *crawl.Visit) { v.Addr, v.NoAddr = netip.Addr{}, c.cause })

@@ -27,7 +27,10 @@ func TestAuto(t *testing.T) {
 		{"long", "<script></script>" + long, long, browser.Result{}, 0, "without scripts"},
 		{"application", app, "", browser.Result{Text: long}, 10, "#app"},
 		{"application of links", app, "", browser.Result{Links: []string{"http://a.test/other"}}, 10, "#app"},
-		{"nothing new", app, "", browser.Result{Text: "Cookies?", Links: []string{"http://a.test/known", "http://a.test/p/1#top", "http://b.test/", "mailto:x"}}, 3, "neither text nor links"},
+		{"nothing new", app, "", browser.Result{
+			Text:  "Cookies?",
+			Links: []string{"http://a.test/known", "http://a.test/p/1#top", "http://b.test/", "mailto:x"},
+		}, 3, "neither text nor links"},
 	} {
 		s := crawl.Settings{Render: crawl.RenderAuto}
 		r, shown, last := rig(t, s), 0, ""

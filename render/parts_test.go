@@ -119,8 +119,15 @@ func TestPartIsAskedForAgain(t *testing.T) {
 			want    string
 			control string // of what the page gets
 		}{
-			{"", &crawl.Part{Status: 200, Header: http.Header{"Cache-Control": {"max-age=60"}, "Content-Type": {"text/javascript"}}, Body: []byte("one")}, `"1"`, "one", "max-age=60"},
-			{`"1"`, &crawl.Part{Status: 304, Header: http.Header{"Cache-Control": {"max-age=90"}, "Content-Type": {"none"}}}, `"1"`, "one", "max-age=90"},
+			{"", &crawl.Part{
+				Status: 200,
+				Header: http.Header{"Cache-Control": {"max-age=60"}, "Content-Type": {"text/javascript"}},
+				Body:   []byte("one"),
+			}, `"1"`, "one", "max-age=60"},
+			{`"1"`, &crawl.Part{
+				Status: 304,
+				Header: http.Header{"Cache-Control": {"max-age=90"}, "Content-Type": {"none"}},
+			}, `"1"`, "one", "max-age=90"},
 			{`"1"`, &crawl.Part{Status: 304, Header: http.Header{}}, `"1"`, "one", "max-age=90"},
 			{`"1"`, &crawl.Part{Status: 200, Header: http.Header{"Cache-Control": {"No-Store"}}, Body: []byte("two")}, `"2"`, "two", "No-Store"},
 			{"", &crawl.Part{Status: 200, Header: http.Header{}, Body: []byte("three")}, "", "three", ""},

@@ -131,16 +131,40 @@ func TestAsk(t *testing.T) {
 		{name: "script", q: browser.Request{URL: "http://a.test/x.js", Method: "GET", Kind: "Script"}},
 		{name: "of another host in scope", q: browser.Request{URL: "http://b.test/x.js", Method: "GET", Kind: "Script"}},
 		{name: "of a stranger", q: browser.Request{URL: "http://cdn.test/x.js", Method: "GET", Kind: "Script"}, refused: true},
-		{name: "of a stranger, with assets", s: crawl.Settings{Assets: true}, q: browser.Request{URL: "http://cdn.test/x.js", Method: "GET", Kind: "Script"}},
+		{
+			name: "of a stranger, with assets",
+			s:    crawl.Settings{Assets: true},
+			q:    browser.Request{URL: "http://cdn.test/x.js", Method: "GET", Kind: "Script"},
+		},
 		{name: "picture", q: browser.Request{URL: "http://a.test/x.png", Method: "GET", Kind: "Image"}, refused: true},
-		{name: "picture of a picture", s: crawl.Settings{RenderScreenshot: true}, q: browser.Request{URL: "http://a.test/x.png", Method: "GET", Kind: "Image"}},
-		{name: "film", s: crawl.Settings{RenderScreenshot: true}, q: browser.Request{URL: "http://a.test/x.mp4", Method: "GET", Kind: "Media"}, refused: true},
+		{
+			name: "picture of a picture",
+			s:    crawl.Settings{RenderScreenshot: true},
+			q:    browser.Request{URL: "http://a.test/x.png", Method: "GET", Kind: "Image"},
+		},
+		{
+			name:    "film",
+			s:       crawl.Settings{RenderScreenshot: true},
+			q:       browser.Request{URL: "http://a.test/x.mp4", Method: "GET", Kind: "Media"},
+			refused: true,
+		},
 		{name: "post", q: browser.Request{URL: "http://a.test/x", Method: "POST", Kind: "XHR"}, refused: true},
 		{name: "head", q: browser.Request{URL: "http://a.test/x", Method: "HEAD", Kind: "XHR"}, refused: true},
 		{name: "no URL", q: browser.Request{URL: "http://[/", Method: "GET", Kind: "XHR"}, refused: true},
 		{name: "favicon", q: browser.Request{URL: "http://a.test/favicon.ico", Method: "GET", Kind: "Other"}, refused: true},
-		{name: "its host has moved", q: browser.Request{URL: "http://a.test/x.js", Method: "GET", Kind: "Script"}, elsewher: true, refused: true, ended: true},
-		{name: "another's host, of another", q: browser.Request{URL: "http://b.test/x.js", Method: "GET", Kind: "Script"}, elsewher: true, refused: true},
+		{
+			name:     "its host has moved",
+			q:        browser.Request{URL: "http://a.test/x.js", Method: "GET", Kind: "Script"},
+			elsewher: true,
+			refused:  true,
+			ended:    true,
+		},
+		{
+			name:     "another's host, of another",
+			q:        browser.Request{URL: "http://b.test/x.js", Method: "GET", Kind: "Script"},
+			elsewher: true,
+			refused:  true,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := rig(t, c.s)

@@ -221,7 +221,8 @@ func TestPrecedenceOfConditions(t *testing.T) {
 		tag, date string
 		want      int
 	}{
-		{`"other"`, now, 200}, {tag, "Mon, 02 Jan 2006 15:04:05 GMT", 304}, {`"x", W/` + tag, "", 304}, {"*", "", 304}, {"", now, 304}, {"", "yesterday", 200}, {"", "", 200},
+		{`"other"`, now, 200}, {tag, "Mon, 02 Jan 2006 15:04:05 GMT", 304}, {`"x", W/` + tag, "", 304},
+		{"*", "", 304}, {"", now, 304}, {"", "yesterday", 200}, {"", "", 200},
 	} {
 		var header []string
 		if c.tag != "" {
@@ -404,8 +405,10 @@ func TestChangesInVirtualTime(t *testing.T) {
 func TestChangesThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []Changes{
-		{Mean: -1}, {Noise: 3}, {Mean: time.Second, Spread: 0.5}, {Mean: time.Second, Spread: math.NaN()}, {Mean: time.Second, Shape: math.Inf(1)},
-		{Mean: time.Second, Gone: 1001}, {Mean: time.Second, Turn: 1}, {Mean: time.Second, ETags: Claims{800, 201}}, {Mean: time.Second, Dates: Claims{-1, 0}},
+		{Mean: -1}, {Noise: 3}, {Mean: time.Second, Spread: 0.5}, {Mean: time.Second, Spread: math.NaN()},
+		{Mean: time.Second, Shape: math.Inf(1)},
+		{Mean: time.Second, Gone: 1001}, {Mean: time.Second, Turn: 1},
+		{Mean: time.Second, ETags: Claims{800, 201}}, {Mean: time.Second, Dates: Claims{-1, 0}},
 	} {
 		if _, err := New(Config{Changes: c}); err == nil || !strings.Contains(err.Error(), "Changes") {
 			t.Errorf("%+v: %v", c, err)

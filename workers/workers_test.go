@@ -591,12 +591,18 @@ func TestReportsAreBounded(t *testing.T) {
 		{crawl.WorkerResult{Status: "error", HTTPStatus: 1000}, pipeline.Report{}},
 		{crawl.WorkerResult{Status: "error", HTTPStatus: 503, RetryAfter: 7}, pipeline.Report{Status: 503, RetryAfter: 7 * time.Second}},
 		{crawl.WorkerResult{Status: "success", FetchTimeMS: 1e300, RetryAfter: -1}, pipeline.Report{Status: 200, Took: time.Minute}},
-		{crawl.WorkerResult{Status: "success", ContentLength: math.MaxInt64, LinksFound: math.MaxInt}, pipeline.Report{Status: 200, Bytes: maxPageBytes, LinksFound: maxPageLinks}},
+		{crawl.WorkerResult{Status: "success", ContentLength: math.MaxInt64, LinksFound: math.MaxInt},
+			pipeline.Report{Status: 200, Bytes: maxPageBytes, LinksFound: maxPageLinks}},
 		{crawl.WorkerResult{Status: "success", ContentLength: -1, LinksFound: -1, HTTPStatus: -200}, pipeline.Report{Status: 200}},
-		{crawl.WorkerResult{Status: "error", ContentType: "a\x00b\xff", Error: "dns:\n\x1b[2J"}, pipeline.Report{ContentType: "a b", Error: "dns:  [2J"}},
+		{crawl.WorkerResult{Status: "error", ContentType: "a\x00b\xff", Error: "dns:\n\x1b[2J"},
+			pipeline.Report{ContentType: "a b", Error: "dns:  [2J"}},
 		{crawl.WorkerResult{Status: "success", Simhash: "00ff", ContentHash: "md5:x"}, pipeline.Report{Status: 200, Simhash: 255}},
-		{crawl.WorkerResult{Status: "success", ContentHash: "sha1:" + sha}, pipeline.Report{Status: 200, Digest: crawl.Digest{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67}}},
-		{crawl.WorkerResult{Status: "success", ContentHash: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB"}, pipeline.Report{Status: 200, Digest: crawl.Digest{19: 1}}},
+		{crawl.WorkerResult{Status: "success", ContentHash: "sha1:" + sha},
+			pipeline.Report{Status: 200, Digest: crawl.Digest{0x01,
+				0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01,
+				0x23, 0x45, 0x67}}},
+		{crawl.WorkerResult{Status: "success", ContentHash: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB"},
+			pipeline.Report{Status: 200, Digest: crawl.Digest{19: 1}}},
 	} {
 		got := reportOf(&c.r, time.Minute)
 		if got.Bytes != c.want.Bytes || got.LinksFound != c.want.LinksFound ||

@@ -91,8 +91,10 @@ func TestHost(t *testing.T) {
 	t.Parallel()
 	minute := noon.Add(-10 * time.Minute)
 	pages := [][]crawl.URLLine{
-		{{State: crawl.ListDone, Status: ptr(200), FetchedAt: &minute}, {State: crawl.ListDone, Status: ptr(404), FetchedAt: ptr(minute.Add(59 * time.Second))}},
-		{{State: crawl.ListFailed}, {State: crawl.ListSkipped}, {State: crawl.ListQueued}, {State: crawl.ListQueued, Status: ptr(200), FetchedAt: ptr(noon.Add(-2 * time.Hour))},
+		{{State: crawl.ListDone, Status: ptr(200), FetchedAt: &minute},
+			{State: crawl.ListDone, Status: ptr(404), FetchedAt: ptr(minute.Add(59 * time.Second))}},
+		{{State: crawl.ListFailed}, {State: crawl.ListSkipped}, {State: crawl.ListQueued},
+			{State: crawl.ListQueued, Status: ptr(200), FetchedAt: ptr(noon.Add(-2 * time.Hour))},
 			{State: crawl.ListDone, Status: ptr(200), FetchedAt: ptr(noon.Add(-time.Minute))}},
 	}
 	list := func(_ context.Context, q crawl.URLQuery) (*crawl.URLPage, error) {

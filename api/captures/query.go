@@ -37,15 +37,23 @@ type Param struct {
 // Params are the parameters.
 func Params() []Param {
 	return []Param{
-		{Name: "url", What: "the URL, or the host; a star at the end stands for matchType=prefix, *. before it for domain", Sample: "", Required: true},
+		{Name: "url", What: "the URL, or the host; a star at the end stands for matchType=prefix, *. " +
+			"before it for domain", Sample: "", Required: true},
 		{Name: "matchType", What: "which captures are meant; default: exact", Sample: "", Words: matchTypes()},
-		{Name: "output", What: "json: a list of lists, the first with the names of the fields; default: text", Sample: "", Words: []string{"json", "jsonl", "text"}},
+		{
+			Name:   "output",
+			What:   "json: a list of lists, the first with the names of the fields; default: text",
+			Sample: "",
+			Words:  []string{"json", "jsonl", "text"},
+		},
 		{Name: "limit", What: "how many captures; negative: the last ones", Sample: 0},
 		{Name: "from", What: "the first time, 1 to 14 digits of yyyymmddhhmmss", Sample: ""},
 		{Name: "to", What: "the last time", Sample: ""},
-		{Name: "filter", What: "[!]field:pattern, where the pattern must match the whole field; =field: a text, ~field: a pattern that is somewhere in it; repeatable", Sample: ""},
+		{Name: "filter", What: "[!]field:pattern, where the pattern must match the whole field; " +
+			"=field: a text, ~field: a pattern that is somewhere in it; repeatable", Sample: ""},
 		{Name: "fl", What: "the fields, comma-separated, of " + strings.Join(all, ", "), Sample: ""},
-		{Name: "collapse", What: "a field, or a field and how many characters of it (timestamp:8): captures that are like the one before are left out", Sample: ""},
+		{Name: "collapse", What: "a field, or a field and how many characters of it (timestamp:8): " +
+			"captures that are like the one before are left out", Sample: ""},
 		{Name: "showResumeKey", What: "when limit ends the answer, it ends in a key for the next question", Sample: false},
 		{Name: "resumeKey", What: "the key in which the answer before ended", Sample: ""},
 		{Name: "page", What: "the only page is 0", Sample: uint32(0)},

@@ -112,7 +112,15 @@ func (f *fakeNode) Status(context.Context, bool) (*crawl.Status, error) {
 		Expected:         ptr(0.875),
 	}
 	st.Nodes = []crawl.NodeStatus{
-		{ID: "id-a", Name: "alpha", State: crawl.NodeAlive, HTTP: "127.0.0.1:1", PagesPerSecond: ptr(3.5), RSSBytes: ptr(int64(5 << 20)), PausedReason: ptr(f.text)},
+		{
+			ID:             "id-a",
+			Name:           "alpha",
+			State:          crawl.NodeAlive,
+			HTTP:           "127.0.0.1:1",
+			PagesPerSecond: ptr(3.5),
+			RSSBytes:       ptr(int64(5 << 20)),
+			PausedReason:   ptr(f.text),
+		},
 		{ID: "id-b", Name: f.text, State: crawl.NodeFailed, HTTP: f.text},
 	}
 	return st, f.err
@@ -121,8 +129,24 @@ func (f *fakeNode) Status(context.Context, bool) (*crawl.Status, error) {
 func (f *fakeNode) Ring(context.Context) (*crawl.RingReport, error) {
 	a, b := crawl.NodeID("id-a"), crawl.NodeID("id-b")
 	return &crawl.RingReport{View: 7, Digest: f.text, Partitions: []crawl.PartitionReport{
-		{Partition: 0, Owner: a, Holder: &a, Replicas: []crawl.NodeID{b}, State: crawl.PartitionHeld, InSync: []crawl.NodeID{a, b}, URLs: ptr(int64(10))},
-		{Partition: 1, Owner: b, Holder: &a, Replicas: []crawl.NodeID{a}, State: crawl.PartitionMoving, InSync: []crawl.NodeID{a, b}, URLs: ptr(int64(20))},
+		{
+			Partition: 0,
+			Owner:     a,
+			Holder:    &a,
+			Replicas:  []crawl.NodeID{b},
+			State:     crawl.PartitionHeld,
+			InSync:    []crawl.NodeID{a, b},
+			URLs:      ptr(int64(10)),
+		},
+		{
+			Partition: 1,
+			Owner:     b,
+			Holder:    &a,
+			Replicas:  []crawl.NodeID{a},
+			State:     crawl.PartitionMoving,
+			InSync:    []crawl.NodeID{a, b},
+			URLs:      ptr(int64(20)),
+		},
 		{Partition: 2, Owner: b, Holder: &b, Replicas: []crawl.NodeID{a}, State: crawl.PartitionHeld, InSync: []crawl.NodeID{b}},
 		{Partition: 3, Owner: b, Replicas: []crawl.NodeID{a}, State: crawl.PartitionOffline, Reason: &f.text},
 	}}, f.err
@@ -135,7 +159,14 @@ func (f *fakeNode) Hosts(_ context.Context, sort string, limit int) (*crawl.Host
 		Total:      500,
 		Unanswered: []string{f.text},
 		Hosts: []crawl.HostLine{
-			{Host: crawl.Host(f.text), State: crawl.HostBackoff, Queued: int64(limit), Holder: crawl.NodeRef{ID: "id-a", Name: "alpha"}, BackoffSeconds: 90, NextAllowedAt: ptr(at(5))}},
+			{
+				Host:           crawl.Host(f.text),
+				State:          crawl.HostBackoff,
+				Queued:         int64(limit),
+				Holder:         crawl.NodeRef{ID: "id-a", Name: "alpha"},
+				BackoffSeconds: 90,
+				NextAllowedAt:  ptr(at(5)),
+			}},
 	}, f.err
 }
 
@@ -478,12 +509,17 @@ func TestOrders(t *testing.T) {
 		told string // the node
 		says string // the page
 	}{
-		{"crawl", url.Values{"action": {"pause"}}, "pause", "The crawl is paused. These nodes did not answer; they will follow once they can be reached: beta."},
+		{"crawl", url.Values{"action": {"pause"}}, "pause",
+			"The crawl is paused. These nodes did not answer; they will follow once they can be " +
+				"reached: beta."},
 		{"crawl", url.Values{"action": {"explode"}}, "", "unknown action"},
 		{"nodes", url.Values{"order": {"drain"}, "node": {"id-a"}}, "drain id-a", "alpha is handing over its partitions"},
 		{"nodes", url.Values{"order": {"forget"}, "node": {"id-a"}}, "", "forget id-a: refused: it answers"},
 		{"nodes", url.Values{"order": {"bury"}, "node": {"id-a"}}, "", "unknown order"},
-		{"seeds", url.Values{"urls": {"# two\r\nhttp://a.test/\r\n\r\n http://b.test/ "}, "again": {"on"}}, "", "Seeds: 2 accepted, 0 duplicate, 0 out of scope, 1 invalid.\nLine 9, x: no URL"},
+		{"seeds", url.Values{
+			"urls":  {"# two\r\nhttp://a.test/\r\n\r\n http://b.test/ "},
+			"again": {"on"},
+		}, "", "Seeds: 2 accepted, 0 duplicate, 0 out of scope, 1 invalid.\nLine 9, x: no URL"},
 		{"seeds", url.Values{"urls": {"\n#\n"}}, "", "no URL was given"},
 		{"seeds", url.Values{"urls": {strings.Repeat("a\n", maxFormSeeds+1)}}, "", "more than 10000 URLs"},
 		{"seeds", url.Values{"urls": {strings.Repeat("a", maxFormBytes)}}, "", "The form could not be read"},

@@ -243,7 +243,8 @@ func rows(text string) int { return min(max(strings.Count(text, "\n")+2, 2), 10)
 type sortOrder struct{ Key, Title string }
 
 var sortOrders = []sortOrder{
-	{crawl.SortQueued, "Queued"}, {crawl.SortFetched, "Pages"}, {crawl.SortErrors, "Errors"}, {crawl.SortBackoff, "Held back"}, {crawl.SortLatency, "Last answer"},
+	{crawl.SortQueued, "Queued"}, {crawl.SortFetched, "Pages"}, {crawl.SortErrors, "Errors"},
+	{crawl.SortBackoff, "Held back"}, {crawl.SortLatency, "Last answer"},
 }
 
 // entry is an entry of the navigation.

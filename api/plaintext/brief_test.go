@@ -68,7 +68,8 @@ func TestBriefStatusFitsAScreen(t *testing.T) {
 			"NODE  STATE  SEEN  PAGES", "n3    alive  now   4,115  4.1", "--all"}},
 		{"one trouble", func(st *crawl.Status) { trouble(st, 60) }, []string{"health      warn\n            code_0 for 2m10s: word word"}},
 		{"a long one", func(st *crawl.Status) { trouble(st, 2000) }, []string{"code_0 for 2m10s: word", "...: crawlnode status --all"}},
-		{"a short one behind a long one", func(st *crawl.Status) { trouble(st, 500, 20) }, []string{"code_0", "code_1 for 2m10s: word word word word\n"}},
+		{"a short one behind a long one", func(st *crawl.Status) { trouble(st, 500, 20) },
+			[]string{"code_0", "code_1 for 2m10s: word word word word\n"}},
 		{"many", func(st *crawl.Status) { trouble(st, 200, 200, 200, 10, 10, 10) }, []string{"code_1 for 2m10s", "more: crawlnode status --all"}},
 		{"paused nodes and troubles", func(st *crawl.Status) {
 			trouble(st, 300, 300)

@@ -152,10 +152,20 @@ func TestWriteStatusOfAFailure(t *testing.T) {
 		ring crawl.RingStatus
 		want []string
 	}{
-		{"taking over", crawl.RingStatus{Partitions: 64, Served: 40, Promoting: 24, LastChange: crawl.ChangeStatus{Cause: new("failed"), Node: new("n3"), At: &at}},
+		{"taking over", crawl.RingStatus{
+			Partitions: 64,
+			Served:     40,
+			Promoting:  24,
+			LastChange: crawl.ChangeStatus{Cause: new("failed"), Node: new("n3"), At: &at},
+		},
 			[]string{"40 of 64 partitions served", "take-over   24 partitions of a failed node",
 				"failed of n3 at 2030-01-02T03:04:05Z, not taken over yet"}},
-		{"between two holders", crawl.RingStatus{Partitions: 64, Served: 62, Promoting: 2, LastChange: crawl.ChangeStatus{Cause: new("join"), Node: new("n3"), At: &at}},
+		{"between two holders", crawl.RingStatus{
+			Partitions: 64,
+			Served:     62,
+			Promoting:  2,
+			LastChange: crawl.ChangeStatus{Cause: new("join"), Node: new("n3"), At: &at},
+		},
 			[]string{"62 of 64 partitions served", "hand-over   2 partitions have no holder at the moment",
 				"join of n3"}},
 		{"taken over", crawl.RingStatus{
@@ -172,7 +182,8 @@ func TestWriteStatusOfAFailure(t *testing.T) {
 			[]string{"30 under-replicated", "repair      10 of 40 partitions have all their copies again"}},
 		{"one copy", crawl.RingStatus{UnderReplicated: 30, SingleCopy: crawl.SingleCopy{Partitions: 20, Seconds: 4.2}},
 			[]string{"30 under-replicated", "one copy    20 partitions, the longest for 4 s"}},
-		{"stuck", crawl.RingStatus{Handoff: crawl.HandoffStatus{Stuck: make([]crawl.StuckStatus, 8)}}, []string{"stuck: partition 0 from - to - since", "stuck: 3 more"}},
+		{"stuck", crawl.RingStatus{Handoff: crawl.HandoffStatus{Stuck: make([]crawl.StuckStatus, 8)}},
+			[]string{"stuck: partition 0 from - to - since", "stuck: 3 more"}},
 	} {
 		var b strings.Builder
 		if err := WriteStatusAll(&b, &crawl.Status{Ring: tc.ring}); err != nil {

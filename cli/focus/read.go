@@ -28,7 +28,8 @@ const (
 
 // kinds are the kinds of files by the ends of their names.
 var kinds = []struct{ suffix, kind string }{
-	{".html", htmlFile}, {".htm", htmlFile}, {".xhtml", htmlFile}, {".shtml", htmlFile}, {".txt", textFile}, {".text", textFile}, {".md", textFile},
+	{".html", htmlFile}, {".htm", htmlFile}, {".xhtml", htmlFile}, {".shtml", htmlFile},
+	{".txt", textFile}, {".text", textFile}, {".md", textFile},
 	{".warc", warcFile}, {".warc.gz", warcFile}, {".warc.zst", warcFile}, {".warc.gz.open", warcFile}, {".warc.zst.open", warcFile},
 }
 

@@ -57,7 +57,8 @@ func TestSlides(t *testing.T) {
 			file{"ppt/diagrams/data1.xml", `<x:dataModel xmlns:x="x" xmlns:a="a"><x:ptLst><x:pt><x:t>` +
 				par("", "node") + `</x:t></x:pt></x:ptLst></x:dataModel>`}),
 			first + "<table><tr><td>1<br>2</td><td></td></tr></table><p>node</p>", nil},
-		{"notes", pptx(t, shape("", par("", "text")), file{"ppt/slides/_rels/slide1.xml.rels", relsOpen + rel("n", "notesSlide", "../notesSlides/n1.xml") + relsClose},
+		{"notes", pptx(t, shape("", par("", "text")), file{"ppt/slides/_rels/slide1.xml.rels",
+			relsOpen + rel("n", "notesSlide", "../notesSlides/n1.xml") + relsClose},
 			file{"ppt/notesSlides/n1.xml", `<p:notes xmlns:p="p" xmlns:a="a"><p:cSld><p:spTree>` +
 				shape(`<p:ph type="sldImg"/>`, par("", "no")) + shape(`<p:ph type="body"/>`, par("", "said")) +
 				`</p:spTree></p:cSld></p:notes>`}),

@@ -235,8 +235,10 @@ func TestMeasuredOrders(t *testing.T) {
 		var differences strings.Builder
 		for _, cfg := range []Config{
 			{Order: BreadthFirst, Nodes: 1}, {Order: ByCash, Nodes: 1, Settles: 1},
-			{Order: ByBands, Nodes: 1, Settles: 0.5}, {Order: ByBands, Nodes: 1, Settles: 1}, {Order: ByBands, Nodes: 3, Settles: 1}, {Order: ByBands, Nodes: 7, Settles: 1},
-			{Order: ByShares, Nodes: 1, Settles: 1}, {Order: ByScore, Nodes: 1, Settles: 1}, {Order: AsBuilt, Nodes: 1, Settles: 1}, {Order: Omniscient, Nodes: 1},
+			{Order: ByBands, Nodes: 1, Settles: 0.5}, {Order: ByBands, Nodes: 1, Settles: 1},
+			{Order: ByBands, Nodes: 3, Settles: 1}, {Order: ByBands, Nodes: 7, Settles: 1},
+			{Order: ByShares, Nodes: 1, Settles: 1}, {Order: ByScore, Nodes: 1, Settles: 1},
+			{Order: AsBuilt, Nodes: 1, Settles: 1}, {Order: Omniscient, Nodes: 1},
 		} {
 			if !strings.Contains(string(cfg.Order), *only) {
 				continue

@@ -167,7 +167,8 @@ func TestFramesOfOthers(t *testing.T) {
 		strings.Repeat("some words ", 99_999), rubbish(70_000), rubbish(1 << 20)} {
 		for _, o := range [][]zstd.EOption{
 			{zstd.WithZeroFrames(true)},
-			{zstd.WithZeroFrames(true), zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(decodeWindow)},
+			{zstd.WithZeroFrames(true), zstd.WithEncoderCRC(false),
+				zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(decodeWindow)},
 			{zstd.WithZeroFrames(true), zstd.WithSingleSegment(true)},
 			{zstd.WithZeroFrames(true), zstd.WithWindowSize(1 << 10)},
 		} {

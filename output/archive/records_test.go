@@ -290,7 +290,8 @@ func TestNotModifiedRefers(t *testing.T) {
 		}
 	}
 	wants := []struct{ id, date, digest string }{
-		{recordID(stored.Record).String(), first.FetchedAt.UTC().Format(warcDate), digest(first.Digest)}, {"", first.FetchedAt.UTC().Format(warcDate), digest(first.Digest)}, {},
+		{recordID(stored.Record).String(), first.FetchedAt.UTC().Format(warcDate), digest(first.Digest)},
+		{"", first.FetchedAt.UTC().Format(warcDate), digest(first.Digest)}, {},
 	}
 	if len(got) != len(wants) {
 		t.Fatalf("%d revisits", len(got))

@@ -115,9 +115,13 @@ func TestRead(t *testing.T) {
 		nodes int
 		self  int64
 	}{
-		{"links.jsonl", Options{}, lines, []string{"http://a.test/>http://b.test/x", "http://a.test/>http://c.test:81/", "http://b.test/x>http://a.test/é"}, 5, 1},
-		{"links.jsonl.gz", Options{SkipNoFollow: true}, lines, []string{"http://a.test/>http://b.test/x", "http://b.test/x>http://a.test/é"}, 4, 1},
-		{"links.jsonl.zst", Options{Assets: true}, lines, []string{"http://a.test/>http://b.test/x", "http://a.test/>http://c.test:81/", "http://a.test/>http://c.test/i.png", "http://b.test/x>http://a.test/é"}, 6, 1},
+		{"links.jsonl", Options{}, lines, []string{"http://a.test/>http://b.test/x",
+			"http://a.test/>http://c.test:81/", "http://b.test/x>http://a.test/é"}, 5, 1},
+		{"links.jsonl.gz", Options{SkipNoFollow: true}, lines,
+			[]string{"http://a.test/>http://b.test/x", "http://b.test/x>http://a.test/é"}, 4, 1},
+		{"links.jsonl.zst", Options{Assets: true}, lines, []string{"http://a.test/>http://b.test/x",
+			"http://a.test/>http://c.test:81/", "http://a.test/>http://c.test/i.png",
+			"http://b.test/x>http://a.test/é"}, 6, 1},
 		{"links.jsonl", Options{Hosts: true}, lines, []string{"b.test>a.test", "a.test>b.test", "a.test>c.test"}, 4, 1},
 		{"hosts.jsonl", Options{Hosts: true}, `{"source":"a.test","target":"b.test","links":3}`, []string{"a.test>b.test"}, 2, 0},
 		{"empty", Options{}, "", nil, 0, 0},

@@ -528,7 +528,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	for _, c := range []struct{ dir, want string }{
 		{"full", "is not empty"}, {"other", "was not made by this command"}, {"linked", "was not made by this command"}, {"file", "is no folder"},
-		{"file/x", "is no folder"}, {"data", "inside the data directory"}, {"data/warc/out", "inside the data directory"}, {"alias/out", "inside the data directory"},
+		{"file/x", "is no folder"}, {"data", "inside the data directory"},
+		{"data/warc/out", "inside the data directory"}, {"alias/out", "inside the data directory"},
 		{".", "has the data directory"},
 	} {
 		f, err := Open(at(c.dir), at("data"))

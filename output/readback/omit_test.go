@@ -169,9 +169,15 @@ func TestSaid(t *testing.T) {
 		want   string
 	}{
 		{"none", map[string][]string{}, "archive=n, ai-train=n | header: X-Robots-Tag: noarchive; meta: tdm-reservation: 1"},
-		{"noted", map[string][]string{"Crawlnode-Preferences": {"search=n"}, "Crawlnode-Preferences-From": {`["robots.txt: Content-Signal: search=no"]`}},
+		{"noted", map[string][]string{
+			"Crawlnode-Preferences":      {"search=n"},
+			"Crawlnode-Preferences-From": {`["robots.txt: Content-Signal: search=no"]`},
+		},
 			"search=n | robots.txt: Content-Signal: search=no"},
-		{"damaged", map[string][]string{"Crawlnode-Preferences": {"search=n, x"}, "Crawlnode-Preferences-From": {`["nowhere: x: y", 7`}}, "search=n | "},
+		{"damaged", map[string][]string{
+			"Crawlnode-Preferences":      {"search=n, x"},
+			"Crawlnode-Preferences-From": {`["nowhere: x: y", 7`},
+		}, "search=n | "},
 	} {
 		p := New(
 			&archive.Record{

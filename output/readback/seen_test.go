@@ -240,13 +240,20 @@ func TestKind(t *testing.T) {
 		kind       Kind
 		media      string
 	}{
-		{"Content-Type: text/html", "x", HTML, "text/html"}, {"content-type:TEXT/HTML;charset=x", "x", HTML, "text/html"}, {"Content-Type: application/xhtml+xml", "", HTML, "application/xhtml+xml"},
-		{"Content-Type: text/html, text/html", page, HTML, "text/html"}, {"Content-Type: text/plain\r\nContent-Type: text/html", page, HTML, "text/html"},
+		{"Content-Type: text/html", "x", HTML, "text/html"}, {"content-type:TEXT/HTML;charset=x", "x",
+			HTML, "text/html"}, {"Content-Type: application/xhtml+xml", "", HTML, "application/xhtml+xml"},
+		{"Content-Type: text/html, text/html", page, HTML, "text/html"},
+		{"Content-Type: text/plain\r\nContent-Type: text/html", page, HTML, "text/html"},
 		{"Content-Type: text/html, */*", page, HTML, "text/html"}, {"Content-Type: text/html;x=\",text/plain\"", page, HTML, "text/html"},
-		{"", page, HTML, "text/html"}, {"Content-Type: html", page, HTML, "text/html"}, {"Content-Type: */*", page, HTML, "text/html"}, {"Content-Type: unknown/unknown", page, HTML, "text/html"},
-		{"Content-Type:", page, HTML, "text/html"}, {"Content-Type: /", page, HTML, "text/html"}, {"no field\r\nContent-Type: text/html", "x", HTML, "text/html"},
-		{"Content-Type: text/plain", page, Text, "text/plain"}, {"Content-Type: text/css", "", Sheet, "text/css"}, {"Content-Type: application/ld+json", "", Text, "application/ld+json"},
-		{"Content-Type: image/png", page, Other, "image/png"}, {"", "\x89PNG\r\n\x1a\n", Other, "image/png"}, {"Content-Type: image/svg+xml", "", Text, "image/svg+xml"},
+		{"", page, HTML, "text/html"}, {"Content-Type: html", page, HTML, "text/html"},
+		{"Content-Type: */*", page, HTML, "text/html"},
+		{"Content-Type: unknown/unknown", page, HTML, "text/html"},
+		{"Content-Type:", page, HTML, "text/html"}, {"Content-Type: /", page, HTML, "text/html"},
+		{"no field\r\nContent-Type: text/html", "x", HTML, "text/html"},
+		{"Content-Type: text/plain", page, Text, "text/plain"}, {"Content-Type: text/css", "", Sheet,
+			"text/css"}, {"Content-Type: application/ld+json", "", Text, "application/ld+json"},
+		{"Content-Type: image/png", page, Other, "image/png"}, {"", "\x89PNG\r\n\x1a\n", Other,
+			"image/png"}, {"Content-Type: image/svg+xml", "", Text, "image/svg+xml"},
 	} {
 		p := New(&archive.Record{
 			Head:    []byte("HTTP/1.1 200 OK\r\n" + c.head + "\r\n\r\n"),

@@ -70,10 +70,13 @@ func TestPausedBeforeFirstSeed(t *testing.T) {
 	for _, c := range []struct{ steps, states []string }{
 		{[]string{crawl.ActionPause, seeds, crawl.ActionResume}, []string{crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlRunning}},
 		{[]string{crawl.ActionPause, crawl.ActionResume, seeds}, []string{crawl.CrawlPaused, crawl.CrawlIdle, crawl.CrawlRunning}},
-		{[]string{crawl.ActionPause, crawl.ActionResume, crawl.ActionPause, seeds}, []string{crawl.CrawlPaused, crawl.CrawlIdle, crawl.CrawlPaused, crawl.CrawlPaused}},
-		{[]string{crawl.ActionPause, crawl.ActionPause, seeds, seeds, crawl.ActionResume}, []string{crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlRunning}},
+		{[]string{crawl.ActionPause, crawl.ActionResume, crawl.ActionPause, seeds},
+			[]string{crawl.CrawlPaused, crawl.CrawlIdle, crawl.CrawlPaused, crawl.CrawlPaused}},
+		{[]string{crawl.ActionPause, crawl.ActionPause, seeds, seeds, crawl.ActionResume}, []string{
+			crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlRunning}},
 		{[]string{crawl.ActionPause, crawl.ActionStop, seeds}, []string{crawl.CrawlPaused, crawl.CrawlFinished, crawl.CrawlRunning}},
-		{[]string{seeds, crawl.ActionPause, seeds, crawl.ActionResume}, []string{crawl.CrawlRunning, crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlRunning}},
+		{[]string{seeds, crawl.ActionPause, seeds, crawl.ActionResume},
+			[]string{crawl.CrawlRunning, crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlRunning}},
 	} {
 		d := &Document{State: crawl.CrawlIdle}
 		for i, step := range c.steps {

@@ -150,14 +150,33 @@ func TestAnswers(t *testing.T) {
 		status       int
 		body, head   string
 	}{
-		{name: "chunked", answer: ok + "Transfer-Encoding: chunked\r\nX: y\r\n\r\n3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\nT: v\r\n\r\n", status: 200, body: "abcde", head: ok + "X: y\r\n\r\n"},
+		{
+			name: "chunked",
+			answer: ok +
+				"Transfer-Encoding: chunked\r\nX: y\r\n\r\n3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\nT: v\r\n\r\n",
+			status: 200,
+			body:   "abcde",
+			head:   ok + "X: y\r\n\r\n",
+		},
 		{name: "until close", answer: ok + "\r\nabc", status: 200, body: "abc"},
 		{name: "http 1.0", answer: "HTTP/1.0 404 Nope\r\n\r\nabc", status: 404, body: "abc", head: "HTTP/1.0 404 Nope\r\n\r\n"},
 		{name: "no reason phrase", answer: "HTTP/1.1 200\r\n\r\nabc", status: 200, body: "abc"},
 		{name: "bare line feeds", answer: "HTTP/1.1 200 OK\nA: b\n\nabc", status: 200, body: "abc", head: ok + "A: b\r\n\r\n"},
 		{name: "folded", answer: ok + "A: b\r\n c\r\n\r\nabc", status: 200, body: "abc", head: ok + "A: b\r\n c\r\n\r\n"},
-		{name: "length and chunked", answer: ok + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", status: 200, body: "a", head: ok + "\r\n"},
-		{name: "interim", answer: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n" + ok + "\r\nabc", status: 200, body: "abc", head: ok + "\r\n"},
+		{
+			name:   "length and chunked",
+			answer: ok + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+			status: 200,
+			body:   "a",
+			head:   ok + "\r\n",
+		},
+		{
+			name:   "interim",
+			answer: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n" + ok + "\r\nabc",
+			status: 200,
+			body:   "abc",
+			head:   ok + "\r\n",
+		},
 		{name: "no content", answer: "HTTP/1.1 204 No\r\n\r\n", status: 204},
 		{name: "not modified, unasked", answer: "HTTP/1.1 304 Same\r\nContent-Length: 7\r\n\r\n", err: true, want: Protocol},
 		{name: "forged line", answer: ok + "A: b\rEvil: 1\r\n\r\nabc", status: 200, body: "abc", head: ok + "A: b Evil: 1\r\n\r\n"},

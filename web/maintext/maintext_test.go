@@ -15,9 +15,14 @@ func TestExtract(t *testing.T) {
 		text, headings string // joined by |
 	}{
 		{"a paragraph", "<p>One <b>two</b>three.<p>Four", "One twothree.|Four", ""},
-		{"menus go", `<nav><a href=/>Home</a> <a href=/x>Shop</a></nav><h1>Title</h1><p>` + lorem + `<footer>Imprint</footer>`, "Title|" + lorem, "Title"},
-		{"names of classes", `<div class="sphinxsidebar"><h3>Contents</h3><ul><li>One</ul></div><div class="page-nav">Next</div><h1>Title<a class="headerlink" href="#t">¶</a></h1><p>` + lorem, "Title|" + lorem, "Title"},
-		{"the main part", `<div>Top of the page</div><main><h1>Title</h1><p>` + lorem + `</main><div>Bottom of the page</div>`, "Title|" + lorem, "Title"},
+		{"menus go", `<nav><a href=/>Home</a> <a href=/x>Shop</a></nav><h1>Title</h1><p>` + lorem +
+			`<footer>Imprint</footer>`, "Title|" + lorem, "Title"},
+		{"names of classes",
+			`<div class="sphinxsidebar"><h3>Contents</h3><ul><li>One</ul></div><div class="page-nav">Next</div><h1>Title<a class="headerlink" href="#t">¶</a></h1><p>` +
+				lorem,
+			"Title|" + lorem, "Title"},
+		{"the main part", `<div>Top of the page</div><main><h1>Title</h1><p>` + lorem +
+			`</main><div>Bottom of the page</div>`, "Title|" + lorem, "Title"},
 		{"a list of links stays", `<ul><li><a href=1>One page</a><li><a href=2>Another page</a></ul>`, "One page|Another page", ""},
 		{"a sentence of links stays, a menu goes", "<p>" + lorem +
 			"<ul><li>Added the <a href=1>SQLITE_DBSTATUS_CACHE_USED_SHARED</a> option to " +
@@ -35,7 +40,10 @@ func TestExtract(t *testing.T) {
 		{"ids name a part", "<div id=footer>Imprint</div><section id=related>x</section>" +
 			"<h2 id=search>Search</h2><p>" + lorem, "Search|" + lorem, "Search"},
 		{"a named body stays", `<body class="has-sidebar nav"><p>` + lorem + `</body>`, lorem, ""},
-		{"scripts and hidden text", `<script>var x="<p>no</p>"</script><style>p{}</style><div style="display: none">secret</div><template><p>no</template><p>` + lorem, lorem, ""},
+		{"scripts and hidden text",
+			`<script>var x="<p>no</p>"</script><style>p{}</style><div style="display: none">secret</div><template><p>no</template><p>` +
+				lorem,
+			lorem, ""},
 		{"words across elements", "<div>a<span>b</span> c<br>d</div><td>e</td><td>f</td>", "ab c d|e|f", ""},
 		{"no end tags", `<div class=menu><a href=1>x</a></div><ul><li>` + lorem + `<li>two <ul><li>three</ul>`, lorem + "|two|three", ""},
 		{"white space of all kinds", "<p> a\tb &nbsp;c\u2003d\x01e\n</p>", "a b c de", ""},

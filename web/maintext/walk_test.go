@@ -66,7 +66,8 @@ func TestWalk(t *testing.T) {
 		{"a table for the layout does not",
 			"<table><tr><td><ul><li><a href=x>One</a></ul><td><h1>a</h1>" + long + "</table>",
 			"<table><tr><td><ul><li><a></a></ul><td><h1>a|</h1>" + long + "|</table>"},
-		{"a table in a table", "<table><tr><td><table><tr><td>a<td>b</table></table>", "<table><tr><td><table grid><tr><td>a|<td>b|</table></table>"},
+		{"a table in a table", "<table><tr><td><table><tr><td>a<td>b</table></table>",
+			"<table><tr><td><table grid><tr><td>a|<td>b|</table></table>"},
 		{"listings", "<xmp>a<b></xmp><plaintext>c</p>", "<pre>a<b></pre>|<pre>c</p></pre>|"},
 	} {
 		var r recorder

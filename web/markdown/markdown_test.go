@@ -34,8 +34,11 @@ func TestOf(t *testing.T) {
 			"[one](https://a.example/dir/x), [two](https://a.example/y?a=b+c&d=%2F) " +
 				"[three](https://a.example/dir/page#p) [four](<https://b.example/(z)>)\n",
 		},
-		{"links that are left out", `<a href="javascript:alert(1)">a</a> <a href="mailto:b@c.example">b</a> <a>c</a> <a href="data:text/html,x">d</a>`, "a b c d\n"},
-		{"a link around blocks", `<a href=x><h2>One</h2><h3>two</h3></a>three`, "## [One](https://a.example/dir/x)\n\n### [two](https://a.example/dir/x)\n\nthree\n"},
+		{"links that are left out",
+			`<a href="javascript:alert(1)">a</a> <a href="mailto:b@c.example">b</a> <a>c</a> <a href="data:text/html,x">d</a>`,
+			"a b c d\n"},
+		{"a link around blocks", `<a href=x><h2>One</h2><h3>two</h3></a>three`,
+			"## [One](https://a.example/dir/x)\n\n### [two](https://a.example/dir/x)\n\nthree\n"},
 		{"marks in a link", `<a href=x>one <b>two</b></a>`, "[one **two**](https://a.example/dir/x)\n"},
 		{"brackets in a link", `<a href=x>[one]</a>`, "[\\[one\\]](https://a.example/dir/x)\n"},
 		{"a permanent link", `<h2>One<a href=#one>¶</a></h2>`, "## One\n"},
@@ -57,8 +60,11 @@ func TestOf(t *testing.T) {
 			"<blockquote>a<pre>b\n\nc</pre><blockquote><ul><li><pre>d\n" +
 				"e</pre></ul></blockquote></blockquote>",
 			"> a\n> \n> ```\n> b\n> \n> c\n> ```\n> \n> > - ```\n> >   d\n> >   e\n> >   ```\n"},
-		{"code with a language", "<pre><code class='x language-go'>\nif a &lt; b {\n\n\n\treturn\n}\n</code></pre>", "```go\nif a < b {\n\n\n\treturn\n}\n```\n"},
-		{"code of Sphinx", "<div class='highlight-python3 notranslate'><div class=highlight><pre><span></span><b>x</b> = 1</pre></div></div>", "```python3\nx = 1\n```\n"},
+		{"code with a language",
+			"<pre><code class='x language-go'>\nif a &lt; b {\n\n\n\treturn\n}\n</code></pre>",
+			"```go\nif a < b {\n\n\n\treturn\n}\n```\n"},
+		{"code of Sphinx", "<div class='highlight-python3 notranslate'><div " +
+			"class=highlight><pre><span></span><b>x</b> = 1</pre></div></div>", "```python3\nx = 1\n```\n"},
 		{"a fence in code", "<pre>```\na</pre>", "````\n```\na\n````\n"},
 		{"code by lines", "<pre><div>a</div><div>b</div>c<br>d</pre>", "```\na\nb\nc\nd\n```\n"},
 		{"code in a list", "<ol><li>a<pre>b\n\nc</pre>d</ol>", "1. a\n   \n   ```\n   b\n   \n   c\n   ```\n   \n   d\n"},

@@ -161,9 +161,12 @@ func TestSeal(t *testing.T) {
 		{"application/xhtml+xml",
 			`<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><title/><p>a<![CDATA[<b>&]]></p><div/></html>`,
 			`<html xmlns="http://www.w3.org/1999/xhtml"><title></title><p>a&lt;b&gt;&amp;</p><div></div></html>`},
-		{"text/html", `<svg viewBox="0 0 1 1"><path d="M0"/><title>t</title></svg>`, `<svg viewbox="0 0 1 1"><path d="M0"/><title>t</title></svg>`},
-		{"text/html; charset=windows-1252", "<a href='?q=\xe9'>\xe9</a>", `<a href="/web/20260101000000/http%3A%2F%2Fa.test%2Fdir%2Fpage%3Fq=%E9">é</a>`},
-		{"text/html", `<img src="data:image/png;base64,AA=="><a href="mailto:a@b.test">`, `<img src="data:image/png;base64,AA=="><a href="mailto:a@b.test">`},
+		{"text/html", `<svg viewBox="0 0 1 1"><path d="M0"/><title>t</title></svg>`,
+			`<svg viewbox="0 0 1 1"><path d="M0"/><title>t</title></svg>`},
+		{"text/html; charset=windows-1252", "<a href='?q=\xe9'>\xe9</a>",
+			`<a href="/web/20260101000000/http%3A%2F%2Fa.test%2Fdir%2Fpage%3Fq=%E9">é</a>`},
+		{"text/html", `<img src="data:image/png;base64,AA=="><a href="mailto:a@b.test">`,
+			`<img src="data:image/png;base64,AA=="><a href="mailto:a@b.test">`},
 	} {
 		if got := string(Seal([]byte(c[1]), c[0], at, local)); got != c[2] {
 			t.Errorf("%s of %s\nbecame %s\nwant   %s", c[1], c[0], got, c[2])

@@ -191,8 +191,10 @@ func TestAllowed(t *testing.T) {
 		{"version", "User-agent: crawlnode/1.0\nDisallow: /", "/x", false},
 		{"another token", "User-agent: crawlnodes\nDisallow: /", "/x", true},
 		{"prefix of a token", "User-agent: crawl\nDisallow: /", "/x", true},
-		{"merged groups", "User-agent: crawlnode\nDisallow: /a\n\nUser-agent: x\nDisallow: /b\n\nUser-agent: crawlnode\nDisallow: /c", "/c/d", false},
-		{"merged, other's", "User-agent: crawlnode\nDisallow: /a\n\nUser-agent: x\nDisallow: /b\n\nUser-agent: crawlnode\nDisallow: /c", "/b", true},
+		{"merged groups", "User-agent: crawlnode\nDisallow: /a\n\nUser-agent: x\nDisallow: /b\n\n" +
+			"User-agent: crawlnode\nDisallow: /c", "/c/d", false},
+		{"merged, other's", "User-agent: crawlnode\nDisallow: /a\n\nUser-agent: x\nDisallow: /b\n\n" +
+			"User-agent: crawlnode\nDisallow: /c", "/b", true},
 		{"file itself", "User-agent: *\nDisallow: /", "http://example.org/robots.txt", true},
 		{"file in a folder", "User-agent: *\nDisallow: /", "/x/robots.txt", false},
 		{"longer wins", "User-agent: *\nDisallow: /a\nAllow: /a/b", "/a/b/c", true},

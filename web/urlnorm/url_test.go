@@ -164,7 +164,8 @@ func TestResolve(t *testing.T) {
 		{"http", "http://example.org:8080/a/b/http"},
 		{"\\d", "http://example.org:8080/d"},
 		{" d e ", "http://example.org:8080/a/b/d%20e"},
-		{"example.html;jsessionid=deadbeef:deadbeed?parameter=this:value", "http://example.org:8080/a/b/example.html;jsessionid=deadbeef:deadbeed?parameter=this:value"},
+		{"example.html;jsessionid=deadbeef:deadbeed?parameter=this:value",
+			"http://example.org:8080/a/b/example.html;jsessionid=deadbeef:deadbeed?parameter=this:value"},
 	} {
 		u, err := mustParse(t, base).Resolve(tt.ref)
 		if err != nil || u.String() != tt.want {

@@ -451,13 +451,17 @@ func TestQueriesForURLs(t *testing.T) {
 		want []crawl.NextQuery
 	}{
 		{&wire.GetParams{}, []crawl.NextQuery{{Most: 100, Wait: time.Second, Any: true}}},
-		{&wire.GetParams{Item: anyCrawl, MaxQueues: 5000, DelayRequestable: 7}, []crawl.NextQuery{{Most: 1000, Wait: time.Second, Any: true, Life: 7 * time.Second}}},
+		{&wire.GetParams{Item: anyCrawl, MaxQueues: 5000, DelayRequestable: 7},
+			[]crawl.NextQuery{{Most: 1000, Wait: time.Second, Any: true, Life: 7 * time.Second}}},
 		{&wire.GetParams{Item: id(" "), MaxQueues: 3}, []crawl.NextQuery{{Most: 3, Wait: time.Second}}},
 		{&wire.GetParams{Item: id("DEFAULT"), Key: "A.example"}, []crawl.NextQuery{{Most: 1, Wait: time.Second, Host: "a.example"}}},
 		{&wire.GetParams{Item: id("x"), Key: "a.example"}, []crawl.NextQuery{{Most: 1, Wait: time.Second, Host: "a.example", Crawl: "x"}}},
 		{&wire.GetParams{Item: id(strings.Repeat("x", 129))}, nil},
 		{&wire.GetParams{Key: "no host", Item: id("")}, nil},
-		{&wire.GetParams{Key: "a.example"}, []crawl.NextQuery{{Most: 1, Wait: time.Second / 2, Host: "a.example"}, {Most: 1, Wait: time.Second / 2, Host: "a.example", Crawl: crawl.OtherCrawls}}},
+		{&wire.GetParams{Key: "a.example"}, []crawl.NextQuery{
+			{Most: 1, Wait: time.Second / 2, Host: "a.example"},
+			{Most: 1, Wait: time.Second / 2, Host: "a.example", Crawl: crawl.OtherCrawls},
+		}},
 	} {
 		n.asked = nil
 		s, err := c.GetURLs(t.Context(), g.p)
@@ -557,12 +561,17 @@ func TestResultOf(t *testing.T) {
 		{"busy", known("u", 1_000_000_060, metaStatus, "503"), crawl.WorkerResult{Status: "success", HTTPStatus: 503, RetryAfter: 60}},
 		{"no answer", known("u", 0, metaError, "timeout"), crawl.WorkerResult{Status: "error", Error: "timeout"}},
 		{"no answer, and a date", known("u", 1_000_000_060, metaError, "timeout"), crawl.WorkerResult{Status: "postponed", Error: "timeout"}},
-		{"an error of StormCrawler", known("u", 1_000_000_060, metaErrors, "2"), crawl.WorkerResult{Status: "postponed", Error: "the client counts errors of it"}},
+		{"an error of StormCrawler", known("u", 1_000_000_060, metaErrors, "2"),
+			crawl.WorkerResult{Status: "postponed", Error: "the client counts errors of it"}},
 		{"its cause", known("u", 0, metaCause, "x"), crawl.WorkerResult{Status: "error", Error: "x"}},
 		{"a success of StormCrawler", known("u", 1_000_000_060), crawl.WorkerResult{Status: "success", HTTPStatus: 200}},
 		{"nonsense", known("u", 0, metaStatus, "99999999999999999999"), crawl.WorkerResult{Status: "success", HTTPStatus: 200}},
 		{"the end of time", known("u", 1<<64-1, metaError, "x"), crawl.WorkerResult{Status: "postponed", Error: "x"}},
-		{"busy until the end of time", known("u", 1<<64-1, metaStatus, "429"), crawl.WorkerResult{Status: "success", HTTPStatus: 429, RetryAfter: time.Duration(math.MaxInt64).Seconds()}},
+		{"busy until the end of time", known("u", 1<<64-1, metaStatus, "429"), crawl.WorkerResult{
+			Status:     "success",
+			HTTPStatus: 429,
+			RetryAfter: time.Duration(math.MaxInt64).Seconds(),
+		}},
 	} {
 		c.want.URL = "u"
 		got := resultOf(c.item.GetKnown(), now)
@@ -1046,7 +1055,8 @@ func TestSeedsAreAudited(t *testing.T) {
 		{[]string{"http://a.example/"}, []string{"1 seed: http://a.example/"}},
 		{[]string{"http://a.example/ link", "http://b.example/ link"}, nil},
 		{[]string{"http://a.example/ link", "http://b.example/", "http://c.example/ link"}, []string{"1 seed: http://b.example/"}},
-		{[]string{"http://a.example/", "http://b.example/", "http://c.example/"}, []string{"1 seed: http://a.example/", "2 seeds: http://b.example/"}},
+		{[]string{"http://a.example/", "http://b.example/", "http://c.example/"},
+			[]string{"1 seed: http://a.example/", "2 seeds: http://b.example/"}},
 		{[]string{"ftp://a.example/"}, nil},
 	} {
 		for _, batches := range []bool{false, true} {

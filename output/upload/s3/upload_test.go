@@ -111,7 +111,9 @@ func TestPlan(t *testing.T) {
 		{"warc/a.warc.gz warc/a.cdxj", Keep{}, "b.warc.gz b.cdxj c.warc.zst pages.jsonl.gz text.warc.wet.gz", "a.warc.gz a.cdxj"},
 		{"warc/a.warc.gz warc/a.cdxj", Keep{Index: true}, "b.warc.gz b.cdxj c.warc.zst pages.jsonl.gz text.warc.wet.gz", "a.warc.gz"},
 		{"warc/a.warc.gz warc/a.cdxj", Keep{All: true, Index: true}, "b.warc.gz b.cdxj c.warc.zst pages.jsonl.gz text.warc.wet.gz", ""},
-		{"warc/a.warc.gz warc/a.cdxj warc/b.warc.gz warc/b.cdxj derived/pages.jsonl.gz derived/text.warc.wet.gz", Keep{Index: true, Bytes: 25}, "c.warc.zst", "a.warc.gz b.warc.gz"},
+		{"warc/a.warc.gz warc/a.cdxj warc/b.warc.gz warc/b.cdxj derived/pages.jsonl.gz " +
+			"derived/text.warc.wet.gz",
+			Keep{Index: true, Bytes: 25}, "c.warc.zst", "a.warc.gz b.warc.gz"},
 		{"warc/a.warc.gz warc/a.cdxj warc/c.warc.zst", Keep{Index: true, Bytes: 15}, "b.warc.gz b.cdxj pages.jsonl.gz text.warc.wet.gz", ""},
 	} {
 		sent := strings.Fields(c.sent)
