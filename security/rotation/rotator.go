@@ -27,28 +27,32 @@ const (
 	patience = 2 * time.Second
 )
 
-// Options are what the package needs of the rest of the node. All are set. The functions are
-// not called before Run.
-type Options struct {
-	Dir    *datadir.Dir
-	Logger *slog.Logger
+// Cluster is what the package asks of the rest of the node. None of it is called before Run.
+type Cluster interface {
 	// Self is this node as the view lists it.
-	Self func() membership.Member
+	Self() membership.Member
 	// View is the installed view; nil before there is one.
-	View func() *membership.View
+	View() *membership.View
 	// Joiners are nodes that no view lists yet.
-	Joiners func() []membership.Member
+	Joiners() []membership.Member
 	// Ask sends the rotation to a node, whose Receive answers.
-	Ask func(ctx context.Context, to membership.Member, s State) (Confirmation, error)
+	Ask(ctx context.Context, to membership.Member, s State) (Confirmation, error)
 	// Ready is nil once this node has joined; before that it is the error that callers of Rotate get.
-	Ready func() error
+	Ready() error
 	// SetGossip has gossip use one key, and accept others beside it.
-	SetGossip func(use []byte, also ...[]byte) error
+	SetGossip(use []byte, also ...[]byte) error
 	// Renew replaces connections to other nodes that were made with another key than the one
 	// in use, and returns how many are left.
-	Renew func() (left int)
+	Renew() (left int)
 	// Recheck closes connections of other nodes whose key is not accepted any more.
-	Recheck func()
+	Recheck()
+}
+
+// Options are the package's dependencies. All are set.
+type Options struct {
+	Dir     *datadir.Dir
+	Cluster Cluster
+	Logger  *slog.Logger
 }
 
 // Rotator carries out rotations of the cluster's key. Every node that knows of one asks all
@@ -117,7 +121,7 @@ func (r *Rotator) wake() {
 // confirmationLocked is this node's answer about its rotation. It confirms that the new key is
 // used when no connection is left that was made with the old one.
 func (r *Rotator) confirmationLocked() Confirmation {
-	return Confirmation{r.now, r.now.Phase != Used || r.o.Renew() == 0}
+	return Confirmation{r.now, r.now.Phase != Used || r.o.Cluster.Renew() == 0}
 }
 
 // Receive takes over what another member sends, when that is newer, and answers. The cluster
@@ -159,15 +163,15 @@ func (r *Rotator) enterLocked(next State) error {
 	for i, k := range also {
 		alsoGossip[i] = k.GossipKey()
 	}
-	if err := r.o.SetGossip(use.GossipKey(), alsoGossip...); err != nil {
+	if err := r.o.Cluster.SetGossip(use.GossipKey(), alsoGossip...); err != nil {
 		return err
 	}
 	r.ring.Set(use, also...)
 	switch next.Phase {
 	case Used:
-		r.o.Renew()
+		r.o.Cluster.Renew()
 	case Alone:
-		r.o.Recheck()
+		r.o.Cluster.Recheck()
 	}
 	r.now, r.waiting = next, nil
 	r.o.Logger.Info("the cluster's key is being replaced", "step", next.Phase.String(), "old",
@@ -203,9 +207,9 @@ func (r *Rotator) round(ctx context.Context) error {
 	r.mu.Lock()
 	asked := r.now
 	r.mu.Unlock()
-	self, view := r.o.Self(), r.o.View()
+	self, view := r.o.Cluster.Self(), r.o.Cluster.View()
 	others := view.Others(self.ID)
-	told := r.ask(ctx, asked, append(r.o.Joiners(), others...))
+	told := r.ask(ctx, asked, append(r.o.Cluster.Joiners(), others...))
 	ids := make([]crawl.NodeID, len(others))
 	names := maps.Clone(asked.Awaited)
 	if names == nil {
@@ -222,7 +226,7 @@ func (r *Rotator) round(ctx context.Context) error {
 		}
 	}
 	if !r.now.is(asked) || view == nil || !view.Lists(self.ID, self.Boot) ||
-		r.o.View().Number != view.Number {
+		r.o.Cluster.View().Number != view.Number {
 		return nil // asked again
 	}
 	own := r.confirmationLocked()
@@ -245,7 +249,7 @@ func (r *Rotator) ask(
 	defer cancel()
 	told := map[crawl.NodeID]Confirmation{}
 	for _, a := range fanout.Ask(members,
-		func(m membership.Member) (Confirmation, error) { return r.o.Ask(ctx, m, asked) }) {
+		func(m membership.Member) (Confirmation, error) { return r.o.Cluster.Ask(ctx, m, asked) }) {
 		if a.Err == nil { // else it is waited for
 			told[a.Node.ID] = a.Value
 		}
@@ -270,7 +274,7 @@ func (r *Rotator) Rotate(ctx context.Context, text string) (crawl.RotationReport
 			Fields: []crawl.FieldError{{Field: "key", Detail: err.Error()}},
 		}
 	}
-	if err := r.o.Ready(); err != nil {
+	if err := r.o.Cluster.Ready(); err != nil {
 		return crawl.RotationReport{}, err
 	}
 	r.mu.Lock()
@@ -286,7 +290,7 @@ func (r *Rotator) Rotate(ctx context.Context, text string) (crawl.RotationReport
 		return crawl.RotationReport{Fingerprint: key.Fingerprint(), Step: Alone.String()}, nil
 	default:
 		members := map[crawl.NodeID]string{}
-		for _, m := range r.o.View().Others(r.o.Self().ID) {
+		for _, m := range r.o.Cluster.View().Others(r.o.Cluster.Self().ID) {
 			members[m.ID] = m.Name
 		}
 		if err := r.enterLocked(Begin(r.now, use, key, members, uint64(time.Now().UnixMilli()))); err !=

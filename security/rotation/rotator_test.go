@@ -55,25 +55,39 @@ func (c *testCluster) start(t *testing.T, id crawl.NodeID, file clusterkey.Key) 
 	t.Helper()
 	n := c.nodes[id]
 	r, err := Open(Options{
-		Dir: n.dir, Logger: slog.New(slog.DiscardHandler),
-		Self:    func() membership.Member { m, _ := c.view.Member(id); return m },
-		View:    func() *membership.View { return c.view },
-		Joiners: func() []membership.Member { return nil },
-		Ask: func(_ context.Context, to membership.Member, s State) (Confirmation, error) {
-			if c.isSilent(id) || c.isSilent(to.ID) {
-				return Confirmation{}, errors.New("no answer")
-			}
-			return c.nodes[to.ID].Receive(s)
-		},
-		Ready:     func() error { return nil },
-		SetGossip: func(use []byte, _ ...[]byte) error { n.gossip = string(use); return nil },
-		Renew:     func() int { return 0 },
-		Recheck:   func() { n.rechecked = true },
+		Dir:     n.dir,
+		Cluster: seenBy{c, id},
+		Logger:  slog.New(slog.DiscardHandler),
 	}, &file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	n.Rotator = r
+}
+
+// seenBy is the cluster as the Rotator of one node has it.
+type seenBy struct {
+	*testCluster
+	id crawl.NodeID
+}
+
+func (s seenBy) Self() membership.Member      { m, _ := s.view.Member(s.id); return m }
+func (s seenBy) View() *membership.View       { return s.view }
+func (s seenBy) Joiners() []membership.Member { return nil }
+func (s seenBy) Ready() error                 { return nil }
+func (s seenBy) Renew() int                   { return 0 }
+func (s seenBy) Recheck()                     { s.nodes[s.id].rechecked = true }
+
+func (s seenBy) SetGossip(use []byte, _ ...[]byte) error {
+	s.nodes[s.id].gossip = string(use)
+	return nil
+}
+
+func (s seenBy) Ask(_ context.Context, to membership.Member, sent State) (Confirmation, error) {
+	if s.isSilent(s.id) || s.isSilent(to.ID) {
+		return Confirmation{}, errors.New("no answer")
+	}
+	return s.nodes[to.ID].Receive(sent)
 }
 
 func (c *testCluster) isSilent(id crawl.NodeID) bool {
