@@ -29,22 +29,22 @@ const (
 )
 
 // brokenList are the links that lead nowhere: to URLs that were given up, or answered with 4xx or
-// 5xx.
+// 5xx. With -o json it is written as it is.
 type brokenList struct {
-	Links int64
-	More  bool        // there are more, which were not read
-	First []foundLink // maxBrokenLinks at most
+	Links int64        `json:"links"`
+	More  bool         `json:"more"`  // there are more, which were not read
+	First []brokenLink `json:"first"` // maxBrokenLinks at most
 }
 
-// foundLink is a broken link.
-type foundLink struct {
-	URL  string
-	Why  string // the status, or why it was given up
-	From string // the page on which the URL was found first
+// brokenLink is a link that leads nowhere.
+type brokenLink struct {
+	URL  string `json:"url"`
+	Why  string `json:"why"`      // the status, or why it was given up
+	From string `json:"referrer"` // the page on which the URL was found first
 	// Pages are those that have the link, maxLinkPages at most, and Others counts the rest. The list
 	// of links knows them (--derive links); without it there is none.
-	Pages  []string
-	Others int64
+	Pages  []string `json:"pages,omitempty"`
+	Others int64    `json:"other_pages,omitempty"`
 }
 
 // readBroken finds the broken links that the node with this data directory has found. A seed that
@@ -114,7 +114,7 @@ func countBroken(ctx context.Context, list urlPages) (b brokenList, err error) {
 			return true
 		}
 		if b.Links++; len(b.First) < maxBrokenLinks {
-			b.First = append(b.First, foundLink{URL: l.URL, Why: whyBroken(l), From: *l.Referrer})
+			b.First = append(b.First, brokenLink{URL: l.URL, Why: whyBroken(l), From: *l.Referrer})
 		}
 		b.More = b.Links >= maxLostRead
 		return !b.More
@@ -134,7 +134,7 @@ func whyBroken(l *crawl.URLLine) string {
 }
 
 // where says which pages have the link.
-func (l *foundLink) where() string {
+func (l *brokenLink) where() string {
 	if len(l.Pages) == 0 {
 		return "found first on " + l.From
 	}

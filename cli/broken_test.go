@@ -58,7 +58,7 @@ func TestBroken(t *testing.T) {
 // all its pages.
 func TestPagesOfALink(t *testing.T) {
 	t.Parallel()
-	b := brokenList{Links: 2, First: []foundLink{
+	b := brokenList{Links: 2, First: []brokenLink{
 		{URL: "http://a.test/1", Why: "404", From: "http://a.test/"},
 		{URL: "http://a.test/2", Why: "404", From: "http://a.test/early"},
 	}}

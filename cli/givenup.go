@@ -26,22 +26,24 @@ const (
 	maxSeedHosts = 1000
 )
 
-// givenUpTally is what was given up.
+// givenUpTally is what was given up. With -o json it is written as it is.
 type givenUpTally struct {
-	URLs    int64            // all of them
-	More    bool             // there are more, which were not read
-	Reasons map[string]int64 // by the names of crawl.GiveUpReason
-	Hosts   []lostHost       // those with the most first
+	URLs     int64            `json:"urls"`      // all of them
+	More     bool             `json:"more"`      // there are more, which were not read
+	ByReason map[string]int64 `json:"by_reason"` // by the names of crawl.GiveUpReason
+	// Hosts are those with the most, maxLostHosts at most, and OtherHosts counts the rest.
+	Hosts      []lostHost `json:"hosts"`
+	OtherHosts int        `json:"other_hosts"`
 	// Barren are hosts of seeds of which no page was fetched.
-	Barren []lostHost
+	Barren []lostHost `json:"-"`
 }
 
 // lostHost is a host and what it has lost.
 type lostHost struct {
-	Name   string
-	URLs   int64
-	Reason string   // of the first of them
-	First  []string // the URLs that were read first, maxLostNamed at most
+	Host   string   `json:"host"`
+	URLs   int64    `json:"urls"`
+	Reason string   `json:"reason"` // of the first of them
+	First  []string `json:"first"`  // the URLs that were read first, maxLostNamed at most
 }
 
 // readGivenUp counts what the node with this data directory has given up. seeds are the hosts of
@@ -66,7 +68,7 @@ type urlPages interface {
 }
 
 func countGivenUp(ctx context.Context, list urlPages, seeds []string) (t givenUpTally, err error) {
-	t.Reasons = map[string]int64{}
+	t.ByReason = map[string]int64{}
 	hosts := map[string]*lostHost{}
 	q := crawl.URLQuery{State: crawl.Failed.String()}
 	err = eachLine(ctx, list, q, func(l *crawl.URLLine) bool {
@@ -75,11 +77,11 @@ func countGivenUp(ctx context.Context, list urlPages, seeds []string) (t givenUp
 			return true
 		}
 		t.URLs++
-		t.Reasons[crawl.GiveUpReasonOf(cause).String()]++
+		t.ByReason[crawl.GiveUpReasonOf(cause).String()]++
 		h := hosts[string(l.Host)]
 		if h == nil {
-			h = &lostHost{Name: string(l.Host), Reason: reason}
-			hosts[h.Name] = h
+			h = &lostHost{Host: string(l.Host), Reason: reason}
+			hosts[h.Host] = h
 		}
 		h.URLs++
 		if len(h.First) < maxLostNamed {
@@ -95,11 +97,13 @@ func countGivenUp(ctx context.Context, list urlPages, seeds []string) (t givenUp
 		t.Hosts = append(t.Hosts, *h)
 	}
 	slices.SortFunc(t.Hosts, func(a, b lostHost) int {
-		return cmp.Or(cmp.Compare(b.URLs, a.URLs), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.URLs, a.URLs), strings.Compare(a.Host, b.Host))
 	})
+	t.OtherHosts = max(len(t.Hosts)-maxLostHosts, 0)
+	t.Hosts = t.Hosts[:len(t.Hosts)-t.OtherHosts]
 	for _, name := range seeds[:min(len(seeds), maxSeedHosts)] {
 		h := hosts[name]
-		if h == nil || slices.ContainsFunc(t.Barren, func(b lostHost) bool { return b.Name == name }) {
+		if h == nil || slices.ContainsFunc(t.Barren, func(b lostHost) bool { return b.Host == name }) {
 			continue
 		}
 		got := false
@@ -150,7 +154,7 @@ func eachLine(
 func (t *givenUpTally) Summary() string {
 	var parts []string
 	for r := range crawl.GiveUpReason(crawl.NumGiveUpReasons) {
-		if n := t.Reasons[r.String()]; n > 0 {
+		if n := t.ByReason[r.String()]; n > 0 {
 			parts = append(parts, strings.ReplaceAll(r.String(), "_", " ")+" "+plaintext.Count(n))
 		}
 	}
@@ -169,15 +173,15 @@ func (t *givenUpTally) Total() string {
 	return n + " URLs"
 }
 
-// HostLines name the hosts, maxLostHosts at most.
+// HostLines name the hosts, and count the others.
 func (t *givenUpTally) HostLines() []string {
 	var lines []string
-	for _, h := range t.Hosts[:min(len(t.Hosts), maxLostHosts)] {
-		lines = append(lines, fmt.Sprintf("%s: %s: %s", h.Name, plaintext.Count(h.URLs),
+	for _, h := range t.Hosts {
+		lines = append(lines, fmt.Sprintf("%s: %s: %s", h.Host, plaintext.Count(h.URLs),
 			cmp.Or(h.Reason, "no reason is known")))
 	}
-	if n := len(t.Hosts) - maxLostHosts; n > 0 {
-		lines = append(lines, fmt.Sprintf("and %s more hosts", plaintext.Count(int64(n))))
+	if t.OtherHosts > 0 {
+		lines = append(lines, fmt.Sprintf("and %s more hosts", plaintext.Count(int64(t.OtherHosts))))
 	}
 	return lines
 }

@@ -58,8 +58,8 @@ func TestTally(t *testing.T) {
 		"timeout":      1,
 		"dns":          1,
 		"other":        1,
-	}); got.URLs != 5 || !reflect.DeepEqual(got.Reasons, want) {
-		t.Errorf("%d URLs, %v", got.URLs, got.Reasons)
+	}); got.URLs != 5 || !reflect.DeepEqual(got.ByReason, want) {
+		t.Errorf("%d URLs, %v", got.URLs, got.ByReason)
 	}
 	if s := got.Summary(); s != "5 URLs (dns 1, timeout 1, other 1, rate limited 2)" {
 		t.Error(s)
@@ -68,7 +68,7 @@ func TestTally(t *testing.T) {
 		"a.test: 3: host_dead: it asks|b.test: 1: host_dead: dns: no such host|d.test: 1: z" {
 		t.Error(lines)
 	}
-	if len(got.Barren) != 1 || got.Barren[0].Name != "b.test" {
+	if len(got.Barren) != 1 || got.Barren[0].Host != "b.test" {
 		t.Errorf("barren: %v", got.Barren)
 	}
 }

@@ -357,7 +357,7 @@ func (w *crawlWatch) countLost(
 		return code
 	}
 	for _, h := range t.Barren[:min(len(t.Barren), maxLostHosts)] {
-		code = w.env.Fail(command.ExitError, "nothing of the seed's host %s was fetched: %s", h.Name,
+		code = w.env.Fail(command.ExitError, "nothing of the seed's host %s was fetched: %s", h.Host,
 			h.Reason)
 	}
 	return code
